@@ -1,0 +1,22 @@
+"""What an agent may see."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Int, Key
+
+from openteam.core.types import Observation
+from openteam.core.world import AbstractWorld
+
+
+class AbstractView(eqx.Module):
+    """From a world's state to the observation of the agent in one slot, who becomes row 0."""
+
+    @abstractmethod
+    def __call__(
+        self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
+    ) -> Observation:
+        """Look."""

@@ -1,0 +1,61 @@
+"""The physics of bodies in slots."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Generic, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float, Int, Key
+
+
+class AbstractWorldState(eqx.Module):
+    """Any pytree that says which slots are occupied."""
+
+    present: eqx.AbstractVar[Bool[Array, "slots"]]
+
+
+State = TypeVar("State", bound=AbstractWorldState)
+
+
+class AbstractWorld(eqx.Module, Generic[State]):
+    """One world, one environment. The number of slots is that of ``present``, never a field.
+
+    A world knows nothing of types, policies, lifetimes or views. All methods are pure and can be compiled. Draw your
+    random numbers in one call to ``jax.random.uniform`` where you can: keys are dearer than numbers.
+    """
+
+    @property
+    @abstractmethod
+    def actions(self) -> int:
+        """How many actions every agent has."""
+
+    @abstractmethod
+    def start(self, key: Key[Array, ""], present: Bool[Array, "slots"]) -> State:
+        """A first state, with bodies in the slots that are present."""
+
+    @abstractmethod
+    def step(
+        self, key: Key[Array, ""], state: State, actions: Int[Array, "slots"]
+    ) -> tuple[State, Float[Array, "slots"], Bool[Array, ""]]:
+        """All present agents act at once: next state, everybody's reward, and whether the task is over."""
+
+    @abstractmethod
+    def dismiss(self, state: State, leaving: Bool[Array, "slots"]) -> State:
+        """Take bodies out."""
+
+    @abstractmethod
+    def admit(self, key: Key[Array, ""], state: State, joining: Bool[Array, "slots"]) -> State:
+        """Put new bodies in."""
+
+    @abstractmethod
+    def legal(self, state: State) -> Bool[Array, "slots actions"]:
+        """The actions that would have an effect. At least one is True in every row."""
+
+    @abstractmethod
+    def features(self, state: State) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
+        """The full state: x, one row a slot, and u. Rows of absent slots are placeholders."""
+
+    @abstractmethod
+    def check(self, slots: int) -> None:
+        """Raise a ``UserError`` if so many agents cannot live here."""

@@ -1,0 +1,1 @@
+"""The learned pieces, written for one environment; callers add the batch axes."""

@@ -1,0 +1,126 @@
+"""The joint action value as a coordination graph, and the learner's own value by marginalising teammates out.
+
+Q(H, a) = sum_j Q_j(a_j) + sum over unordered pairs Q_jk(a_j, a_k)            (paper, "Joint Action Value Model")
+Qbar(H, a_i) = expectation of Q(H, a) over the agent model's a_-i              (paper, "Action Selection")
+
+Pairwise utilities have low rank: Q_jk(a_j, a_k) = F_j[:, a_j] . F_k[:, a_k]. With one factor per agent (the paper's
+section) the sum over pairs is (|sum_j f_j|^2 - sum_j |f_j|^2) / 2 with f_j = F_j e_j, e_j being a one-hot action or a
+probability vector: linear in the team. With one factor per ordered pair (the appendix) it is quadratic.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from openteam.models.layers import MLP
+
+Pairwise = Literal["factored", "edge"]
+
+
+class AbstractUtilities(eqx.Module):
+    """Q_j and what gives Q_jk, for one state."""
+
+    singular: eqx.AbstractVar[Float[Array, "slots actions"]]
+
+    @abstractmethod
+    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
+        """Sum over unordered pairs of Q_jk, each agent's action being a one-hot row or independently distributed."""
+
+    @abstractmethod
+    def with_learner(
+        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
+    ) -> Float[Array, "actions"]:
+        """For each action of the learner: sum over the others k of the expected Q_0k."""
+
+
+class FactoredUtilities(AbstractUtilities):
+    """One factor per agent."""
+
+    singular: Float[Array, "slots actions"]
+    factors: Float[Array, "slots rank actions"]
+
+    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
+        f = self.projected(choice, exists)
+        return 0.5 * ((f.sum(0) ** 2).sum() - (f**2).sum())
+
+    def with_learner(
+        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
+    ) -> Float[Array, "actions"]:
+        others = self.projected(choice, exists.at[0].set(0)).sum(0)
+        return (others[:, None] * self.factors[0]).sum(0)
+
+    def projected(
+        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
+    ) -> Float[Array, "slots rank"]:
+        return (self.factors * choice[:, None]).sum(-1) * exists[:, None]
+
+
+class EdgeUtilities(AbstractUtilities):
+    """One factor per ordered pair: Q_jk(a_j, a_k) = M_jk[:, a_j] . M_kj[:, a_k]."""
+
+    singular: Float[Array, "slots actions"]
+    factors: Float[Array, "slots slots rank actions"]
+
+    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
+        m = (self.factors * choice[:, None, None]).sum(-1)
+        pair = (m * m.transpose(1, 0, 2)).sum(-1) * exists[:, None] * exists[None]
+        return 0.5 * (pair.sum() - jnp.trace(pair))
+
+    def with_learner(
+        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
+    ) -> Float[Array, "actions"]:
+        others = (self.factors[:, 0] * choice[:, None]).sum(-1) * exists.at[0].set(0)[:, None]
+        return (others[:, :, None] * self.factors[0]).sum((0, 1))
+
+
+class JointValueModel(eqx.Module):
+    """MLP_beta and MLP_delta, shared by all agents and pairs."""
+
+    singular: MLP
+    pairwise: MLP
+    rank: int = eqx.field(static=True)
+    form: Pairwise = eqx.field(static=True)
+
+    def __init__(
+        self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, rank: int, form: Pairwise
+    ):
+        k_singular, k_pairwise = jax.random.split(key)
+        parts = 2 if form == "factored" else 3
+        self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions)
+        self.pairwise = MLP(k_pairwise, (type_size,) * parts, width, width, rank * actions)
+        self.rank, self.form = rank, form
+
+    def __call__(self, types: Float[Array, "slots type"]) -> AbstractUtilities:
+        """Utilities of all slots, from their types and the learner's (slot 0)."""
+        learner = types[:1]
+        singular = self.singular(types, learner)
+        if self.form == "factored":
+            factors = self.pairwise(types, learner)
+            return FactoredUtilities(singular, factors.reshape(len(types), self.rank, -1))
+        factors = self.pairwise(types[:, None], types[None], learner)
+        return EdgeUtilities(singular, factors.reshape(len(types), len(types), self.rank, -1))
+
+
+def joint_value(
+    utilities: AbstractUtilities, actions: Int[Array, "slots"], exists: Bool[Array, "slots"]
+) -> Float[Array, ""]:
+    """Q(H, a) of one joint action of the agents that exist."""
+    there = exists.astype(jnp.float32)
+    choice = jax.nn.one_hot(actions, utilities.singular.shape[-1])
+    singular = (utilities.singular * choice).sum(-1) @ there
+    return singular + utilities.pair_sum(choice, there)
+
+
+def marginalise(
+    utilities: AbstractUtilities, probabilities: Float[Array, "slots actions"], exists: Bool[Array, "slots"]
+) -> Float[Array, "actions"]:
+    """Qbar(H, .): the learner's action values, teammates acting independently with these probabilities."""
+    others = exists.astype(jnp.float32).at[0].set(0)
+    constant = (utilities.singular * probabilities).sum(-1) @ others + utilities.pair_sum(probabilities, others)
+    return utilities.singular[0] + utilities.with_learner(probabilities, others) + constant

@@ -1,0 +1,6 @@
+"""Teammates: scripted and learned families, and the pool that draws from them."""
+
+from openteam.teammates.foragers import Forager, Foragers
+from openteam.teammates.pool import AbstractFamily, Pool
+
+__all__ = ["AbstractFamily", "Forager", "Foragers", "Pool"]

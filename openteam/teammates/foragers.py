@@ -1,0 +1,122 @@
+"""The eight scripted types of Level-Based Foraging, H1 to H8, as one parametrised policy.
+
+All of them choose a food, walk to it (rows first) and load. They differ in which food: measured from whom, nearest,
+farthest or heaviest, how heavy it may be, and what to do when none is light enough. Distances are squared Euclidean;
+of equals the first in row-major order counts. Whoever has no target, or no useful step, takes a random legal action.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from openteam.core.policy import AbstractPolicy
+from openteam.core.types import Observation
+from openteam.errors import UserError
+from openteam.teammates.pool import AbstractFamily
+from openteam.worlds.lbf.state import EAST, LOAD, NORTH, SOUTH, WEST
+
+NEAREST, FARTHEST, HEAVIEST = range(3)
+ITSELF, CENTRE, FAR_AGENT, LEADER = range(4)
+ANY_LEVEL, OWN_LEVEL, TEAM_LEVEL, LEADER_LEVEL = range(4)
+
+TYPES: dict[str, tuple[int, int, int, bool]] = {
+    "H1": (NEAREST, ITSELF, ANY_LEVEL, False),
+    "H2": (NEAREST, CENTRE, ANY_LEVEL, False),
+    "H3": (NEAREST, ITSELF, OWN_LEVEL, True),
+    "H4": (NEAREST, CENTRE, TEAM_LEVEL, True),
+    "H5": (FARTHEST, ITSELF, ANY_LEVEL, False),
+    "H6": (HEAVIEST, ITSELF, OWN_LEVEL, False),
+    "H7": (FARTHEST, FAR_AGENT, ANY_LEVEL, False),
+    "H8": (HEAVIEST, LEADER, LEADER_LEVEL, False),
+}
+
+
+class Forager(AbstractPolicy):
+    """One scripted type; its numbers may be known only at run time, so the eight can be stacked."""
+
+    seeks: Int[Array, ""]  # nearest, farthest, heaviest
+    origin: Int[Array, ""]  # seen from itself, the team's centre, the agent farthest from it, its leader
+    limit: Int[Array, ""]  # no heavier than anything, itself, the team, its leader
+    insists: Bool[Array, ""]  # with nothing light enough: act at random, rather than drop the limit
+
+    def start(self, slots: int) -> tuple[()]:
+        del slots
+        return ()
+
+    def act(
+        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
+    ) -> tuple[Int[Array, ""], tuple[()]]:
+        del fresh
+        u_tie, u_random = jax.random.uniform(key, (2,))
+        target, found = self.choose_food(obs, u_tie)
+        step, useful = walk_or_load(obs.agents[0, :2], target, obs.legal)
+        return jnp.where(found & useful, step, random_legal(u_random, obs.legal)), memory
+
+    def choose_food(self, obs: Observation, uniform: Float[Array, ""]) -> tuple[Float[Array, "2"], Bool[Array, ""]]:
+        """The food this type goes for, and whether there is one."""
+        foods = obs.shared.reshape(-1, 3)
+        cell, weight = foods[:, :2], foods[:, 2]
+        own = obs.agents[0]
+        levels = obs.agents[:, 2] * obs.visible
+        far = obs.agents[farthest_other(obs, uniform)]
+        heaviest = obs.agents[jnp.argmax(levels)]
+        leader = jnp.where(levels.max() > own[2], heaviest, far)
+        centre = jnp.round((obs.agents[:, :2] * obs.visible[:, None]).sum(0) / obs.visible.sum())
+        origin = jnp.stack([own[:2], centre, far[:2], leader[:2]])[self.origin]
+        limit = jnp.stack([jnp.asarray(jnp.inf), own[2], levels.sum(), leader[2]])[self.limit]
+        distance = ((cell - origin) ** 2).sum(-1)
+        cost = jnp.stack([distance, -distance, -weight])[self.seeks]
+        there = weight > 0
+        light = there & (weight <= limit)
+        allowed = jnp.where(light.any() | self.insists, light, there)
+        return cell[jnp.argmin(jnp.where(allowed, cost, jnp.inf))], allowed.any()
+
+
+def farthest_other(obs: Observation, uniform: Float[Array, ""]) -> Int[Array, ""]:
+    """The visible agent farthest from the viewer; among equals a random one. The viewer itself when it is alone."""
+    distance = ((obs.agents[:, :2] - obs.agents[0, :2]) ** 2).sum(-1)
+    distance = jnp.where(obs.visible, distance, -1)
+    return draw_true(uniform, distance == distance.max())
+
+
+def draw_true(uniform: Float[Array, ""], mask: Bool[Array, "n"]) -> Int[Array, ""]:
+    """A uniformly drawn index at which ``mask`` is True."""
+    count = jnp.cumsum(mask)
+    return jnp.minimum((count <= uniform * count[-1]).sum(), len(mask) - 1)
+
+
+def random_legal(uniform: Float[Array, ""], legal: Bool[Array, "actions"]) -> Int[Array, ""]:
+    """A uniformly drawn legal action."""
+    return draw_true(uniform, legal).astype(jnp.int32)
+
+
+def walk_or_load(
+    position: Float[Array, "2"], target: Float[Array, "2"], legal: Bool[Array, "actions"]
+) -> tuple[Int[Array, ""], Bool[Array, ""]]:
+    """Load beside the target, else one legal step nearer: rows before columns; and whether there is such an action."""
+    gap = target - position
+    wanted = jnp.stack([jnp.abs(gap).sum() == 1, gap[0] < 0, gap[0] > 0, gap[1] > 0, gap[1] < 0])
+    actions = jnp.array([LOAD, NORTH, SOUTH, EAST, WEST])
+    possible = wanted & legal[actions]
+    return actions[jnp.argmax(possible)], possible.any()
+
+
+class Foragers(AbstractFamily):
+    """The scripted types of Level-Based Foraging."""
+
+    names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
+    """Which of H1 to H8."""
+
+    def __check_init__(self) -> None:
+        unknown = [name for name in self.names if name not in TYPES]
+        if unknown or not self.names:
+            raise UserError(f"Scripted foragers are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
+
+    def member(self, index: Int[Array, ""]) -> Forager:
+        columns: list[Any] = [jnp.array(column) for column in zip(*(TYPES[name] for name in self.names), strict=True)]
+        return Forager(*(column[index] for column in columns))

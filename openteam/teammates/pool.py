@@ -1,0 +1,90 @@
+"""The teammates' policies: families of stacked members, one of which is drawn at every entry."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+
+from openteam.core.policy import AbstractPolicy
+from openteam.core.types import Observation
+from openteam.errors import UserError
+
+
+class AbstractFamily(eqx.Module):
+    """Members that share one program and differ in numbers.
+
+    Every family of a pool is computed for every slot, so make the types of a world one family, not many.
+    """
+
+    names: eqx.AbstractVar[tuple[str, ...]]
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+    @abstractmethod
+    def member(self, index: Int[Array, ""]) -> AbstractPolicy:
+        """The member with a number that may be known only at run time."""
+
+
+class Pool(eqx.Module):
+    """All types a teammate can have, numbered through its families. Every entry draws one uniformly."""
+
+    families: tuple[AbstractFamily, ...]
+
+    def __check_init__(self) -> None:
+        if self.size == 0:
+            raise UserError("A pool needs at least one teammate type.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for family in self.families for name in family.names)
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+    def draw(self, key: Key[Array, ""], slots: int) -> Int[Array, "slots"]:
+        """A type for every slot."""
+        return draw_types(jax.random.uniform(key, (slots,)), self.size)
+
+    def start(self, slots: int) -> PyTree[Any]:
+        """Blank memories: one per family and slot."""
+        nobody = jnp.zeros((), jnp.int32)
+        blank = tuple(family.member(nobody).start(slots) for family in self.families)
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (slots, *leaf.shape)), blank)
+
+    def act(
+        self,
+        key: Key[Array, ""],
+        types: Int[Array, "slots"],
+        memory: PyTree[Any],
+        obs: Observation,
+        fresh: Bool[Array, "slots slots"],
+    ) -> tuple[Int[Array, "slots"], PyTree[Any]]:
+        """Everybody's action. ``obs`` and ``fresh`` have one leading row per acting slot."""
+        slots = len(types)
+        keys = jax.random.split(key, (len(self.families), slots))
+        actions, memories, first = jnp.zeros(slots, jnp.int32), [], 0
+        for number, family in enumerate(self.families):
+            mine = (types >= first) & (types < first + family.size)
+            index = jnp.clip(types - first, 0, family.size - 1)
+
+            def act(key: Array, i: Array, m: Any, o: Observation, f: Array, family: AbstractFamily = family) -> Any:
+                return family.member(i).act(key, m, o, f)
+
+            chosen, remembered = jax.vmap(act)(keys[number], index, memory[number], obs, fresh)
+            actions = jnp.where(mine, chosen, actions)
+            memories.append(remembered)
+            first += family.size
+        return actions, tuple(memories)
+
+
+def draw_types(uniform: Float[Array, "slots"], size: int) -> Int[Array, "slots"]:
+    """Type numbers, uniform over all of them."""
+    return jnp.minimum(jnp.floor(uniform * size).astype(jnp.int32), size - 1)

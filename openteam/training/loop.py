@@ -1,0 +1,84 @@
+"""The hot path: collect, update, repeat, in one compiled program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from openteam.core.learner import AbstractLearner, Metrics, TrainState
+from openteam.core.types import Chunk
+from openteam.task import Task
+from openteam.training.rollout import Actor, collect, start_actor
+
+
+class Carry(eqx.Module):
+    """Everything a run needs to go on from here."""
+
+    train: TrainState
+    actor: Actor
+    context: PyTree[Any]
+    returns: Float[Array, "envs"]  # of the episodes under way
+
+
+def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Carry:
+    """A run that has not begun."""
+    k_init, k_actor = jax.random.split(key)
+    train = learner.init(k_init, task.spec)
+    policy = learner.policy(train.model, jnp.zeros(()))
+    actor = start_actor(task, policy, k_actor, learner.envs)
+    context = jax.tree.map(
+        lambda leaf: jnp.broadcast_to(leaf, (learner.envs, *leaf.shape)), learner.context(train, task.slots)
+    )
+    return Carry(train, actor, context, jnp.zeros(learner.envs))
+
+
+def one_update(
+    task: Task, learner: AbstractLearner, carry: Carry, key: Key[Array, ""], progress: Float[Array, ""]
+) -> tuple[Carry, Metrics]:
+    """Collect one chunk and learn from it."""
+    policy = learner.policy(carry.train.model, progress)
+    actor, chunk = collect(task, policy, carry.actor, key, learner.update_every)
+    train, context, metrics = learner.update(carry.train, carry.context, chunk, progress)
+    returns, episodes = finished_returns(carry.returns, chunk)
+    return Carry(train, actor, context, returns), metrics | episodes
+
+
+def finished_returns(returns: Float[Array, "envs"], chunk: Chunk) -> tuple[Float[Array, "envs"], Metrics]:
+    """Returns of the episodes under way after a chunk, and the number and sum of those that ended in it."""
+
+    def step(running: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+        reward, ends = now
+        total = running + reward
+        return jnp.where(ends, 0, total), jnp.where(ends, total, 0)
+
+    timesteps = jax.tree.map(lambda leaf: leaf[1:], chunk.timesteps)
+    returns, finished = jax.lax.scan(step, returns, (timesteps.reward, timesteps.ends))
+    return returns, {"episodes": timesteps.ends.sum().astype(jnp.float32), "return_sum": finished.sum()}
+
+
+def advance(
+    task: Task,
+    learner: AbstractLearner,
+    carry: Carry,
+    key: Key[Array, ""],
+    count: Int[Array, ""],
+    total: Int[Array, ""],
+) -> tuple[Carry, Metrics]:
+    """``count`` updates of a run of ``total``; metrics are sums over them.
+
+    The key of an update depends on its number alone, so a run cut into other pieces is the same run.
+    """
+
+    def body(_: Int[Array, ""], state: tuple[Carry, Metrics]) -> tuple[Carry, Metrics]:
+        carry, sums = state
+        number = carry.train.updates
+        carry, metrics = one_update(task, learner, carry, jax.random.fold_in(key, number), number / total)
+        return carry, jax.tree.map(jnp.add, sums, metrics)
+
+    shapes = jax.eval_shape(lambda c: one_update(task, learner, c, key, jnp.zeros(()))[1], carry)
+    zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    return jax.lax.fori_loop(0, count, body, (carry, zeros))

@@ -1,0 +1,55 @@
+"""Acting in a task: the one place where environments are batched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Key, PyTree
+
+from openteam.core.policy import AbstractPolicy
+from openteam.core.types import Chunk, TimeStep, Truth
+from openteam.task import EnvState, Task
+
+
+class Actor(eqx.Module):
+    """A learner in the middle of its episodes; every leaf has a leading ``envs`` axis."""
+
+    env: EnvState
+    timestep: TimeStep
+    memory: PyTree[Any]
+
+
+def start_actor(task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int) -> Actor:
+    """Fresh episodes."""
+    env, timestep = jax.vmap(task.reset)(jax.random.split(key, envs))
+    memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (envs, *leaf.shape)), policy.start(task.slots))
+    return Actor(env, timestep, memory)
+
+
+def act_and_step(
+    task: Task, policy: AbstractPolicy, actor: Actor, keys: Key[Array, "envs 2"]
+) -> tuple[Actor, Array, Truth]:
+    """One step of every environment: the actor after it, the learner's actions, and what really happened."""
+    timestep = actor.timestep
+    actions, memory = jax.vmap(policy.act)(keys[:, 0], actor.memory, timestep.obs, timestep.fresh)
+    env, timestep, truth = jax.vmap(task.step)(keys[:, 1], actor.env, actions)
+    return Actor(env, timestep, memory), actions, truth
+
+
+def collect(
+    task: Task, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int
+) -> tuple[Actor, Chunk]:
+    """Act for a few steps with a fixed policy and keep everything."""
+    envs = actor.timestep.reward.shape[0]
+    keys = jax.random.split(key, (steps, envs, 2))
+
+    def step(actor: Actor, keys: Array) -> tuple[Actor, tuple]:
+        after, actions, truth = act_and_step(task, policy, actor, keys)
+        return after, (actor.timestep, actions, truth, after.memory)
+
+    last, (timesteps, actions, truth, memory) = jax.lax.scan(step, actor, keys)
+    timesteps = jax.tree.map(lambda t, end: jnp.concatenate([t, end[None]]), timesteps, last.timestep)
+    return last, Chunk(timesteps, actions, truth, actor.memory, memory)

@@ -1,0 +1,34 @@
+"""Seeing everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from openteam.core.types import Observation
+from openteam.core.view import AbstractView
+from openteam.core.world import AbstractWorld
+
+
+class FullView(AbstractView):
+    """Everyone present is visible, everything is exact. The viewer and slot 0 change places."""
+
+    def __call__(
+        self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
+    ) -> Observation:
+        del key
+        agents, shared = world.features(state)
+        return Observation(
+            agents=viewer_first(agents, viewer),
+            shared=shared,
+            visible=viewer_first(state.present, viewer),
+            legal=world.legal(state)[viewer],
+        )
+
+
+def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:
+    """Swap row 0 and the viewer's row."""
+    index = jnp.arange(len(rows))
+    return rows[jnp.where(index == 0, viewer, jnp.where(index == viewer, 0, index))]

@@ -1,0 +1,1 @@
+"""Worlds: the physics of bodies in slots."""

@@ -1,0 +1,80 @@
+"""Level-Based Foraging as a world."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from openteam.core.world import AbstractWorld
+from openteam.errors import UserError
+from openteam.worlds.lbf.rules import effective, transition
+from openteam.worlds.lbf.start import draw_level, occupied, place_agents, start_state
+from openteam.worlds.lbf.state import ACTION_NAMES, ForagingState
+
+
+class Foraging(AbstractWorld[ForagingState]):
+    """Agents and objects have levels; together, agents beside an object may take what none could take alone."""
+
+    size: int = eqx.field(static=True, default=8)
+    """Rows and columns of the square grid."""
+    foods: int = eqx.field(static=True, default=3)
+    """Objects at the start of an episode; they never come back."""
+    max_level: int = eqx.field(static=True, default=2)
+    """Agents' levels are uniform over 1 to this."""
+
+    @property
+    def actions(self) -> int:
+        return len(ACTION_NAMES)
+
+    def start(self, key: Key[Array, ""], present: Bool[Array, "slots"]) -> ForagingState:
+        return start_state(key, present, self.size, self.foods, self.max_level)
+
+    def step(
+        self, key: Key[Array, ""], state: ForagingState, actions: Int[Array, "slots"]
+    ) -> tuple[ForagingState, Float[Array, "slots"], Bool[Array, ""]]:
+        del key  # nothing is random here
+        state, reward = transition(state, actions, self.size)
+        return state, reward, (state.food_level == 0).all()
+
+    def dismiss(self, state: ForagingState, leaving: Bool[Array, "slots"]) -> ForagingState:
+        return eqx.tree_at(lambda s: s.present, state, state.present & ~leaving)
+
+    def admit(self, key: Key[Array, ""], state: ForagingState, joining: Bool[Array, "slots"]) -> ForagingState:
+        u_cell, u_level = jax.random.uniform(key, (2, len(joining)))
+        food = occupied(state.food_position, state.food_level > 0, self.size)
+        position = place_agents(u_cell, state.position, state.present, joining, food)
+        level = jnp.where(joining, draw_level(u_level, self.max_level), state.level)
+        return ForagingState(state.present | joining, position, level, state.food_position, state.food_level)
+
+    def legal(self, state: ForagingState) -> Bool[Array, "slots actions"]:
+        return effective(state, self.size)
+
+    def features(self, state: ForagingState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
+        """x = row, column, level; u = the same of every food that is left, in row-major order, then placeholders.
+
+        Absent agents and eaten foods read (-1, -1, 0). Numbers are raw integers: scaling them delays learning.
+        """
+        absent = jnp.array([-1, -1, 0])
+        agents = jnp.concatenate([state.position, state.level[:, None]], 1)
+        foods = jnp.concatenate([state.food_position, state.food_level[:, None]], 1)
+        left = state.food_level > 0
+        place = jnp.where(left, jnp.cumsum(left) - 1, self.foods)
+        chosen = place[None, :] == jnp.arange(self.foods)[:, None]
+        compact = jnp.where(chosen.any(1)[:, None], chosen.astype(jnp.int32) @ foods, absent)
+        agents = jnp.where(state.present[:, None], agents, absent)
+        return agents.astype(jnp.float32), compact.ravel().astype(jnp.float32)
+
+    def check(self, slots: int) -> None:
+        if self.size < 3 or self.foods < 1 or self.max_level < 1:
+            raise UserError(
+                f"Level-Based Foraging needs size >= 3, foods >= 1 and max_level >= 1; got size {self.size}, "
+                f"foods {self.foods}, max_level {self.max_level}."
+            )
+        free = self.size**2 - self.foods
+        if slots > free:
+            raise UserError(
+                f"{slots} agents do not fit on a {self.size}x{self.size} grid with {self.foods} foods: at most "
+                f"{free} cells are free. Lower the cap or raise the world's size."
+            )
