@@ -156,7 +156,7 @@ class GPL(AbstractLearner):
     @property
     def optimiser(self) -> optax.GradientTransformation:
         clip = optax.clip_by_global_norm(self.max_grad_norm) if self.max_grad_norm else optax.identity()
-        return optax.chain(clip, optax.adam(self.learning_rate))
+        return optax.flatten(optax.chain(clip, optax.adam(self.learning_rate)))
 
     def policy(self, model: GPLModel, progress: Float[Array, ""]) -> GPLPolicy:
         return GPLPolicy(model, self.rule, progress, self.mask_illegal)

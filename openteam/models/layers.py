@@ -61,12 +61,12 @@ def relu_sum(
 ) -> Float[Array, "slots width"]:
     """For every receiver j: sum over senders k != j of weight_k relu(sender_k + receiver_j).
 
-    Up to a few dozen agents all pairs are formed. Beyond, each unit is a piecewise linear function of the receiver
+    A small team is summed sender by sender. In a large one each unit is a piecewise linear function of the receiver
     with one kink per sender: sort the kinks, sum once, look up. That is exact and costs O(n log n), not O(n^2).
     """
-    if sender.shape[0] <= 64:
-        pairs = jax.nn.relu(sender[:, None] + receiver[None]) * weight[:, None, None]
-        total = pairs.sum(0)
+    if sender.shape[0] <= 32:
+        terms = [jax.nn.relu(one + receiver) * w for one, w in zip(sender, weight, strict=True)]
+        total = sum(terms[1:], start=terms[0])
     else:
         total = jax.vmap(relu_sum_sorted, in_axes=(1, 1, None), out_axes=1)(sender, receiver, weight)
     return total - jax.nn.relu(sender + receiver) * weight[:, None]

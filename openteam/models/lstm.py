@@ -43,11 +43,17 @@ class LSTM(eqx.Module):
     def step(self, memory: Memory, x: Float[Array, "rows in"], fresh: Bool[Array, "rows"]) -> Memory:
         """One step; what is remembered of fresh rows counts as zero."""
         keep = ~fresh[:, None]
-        before = x @ self.w_input + (memory.hidden * keep) @ self.w_hidden + self.bias
-        i, f, g, o = jnp.split(before, 4, -1)
-        gates = [jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)]
-        cell = gates[1] * (memory.cell * keep) + gates[0] * gates[2]
-        return Memory(gates[3] * jnp.tanh(cell), cell, jnp.concatenate(gates, -1))
+        gates = squash(x @ self.w_input + (memory.hidden * keep) @ self.w_hidden + self.bias)
+        i, f, g, o = jnp.split(gates, 4, -1)
+        cell = f * (memory.cell * keep) + i * g
+        return Memory(o * jnp.tanh(cell), cell, gates)
+
+
+def squash(before: Float[Array, "rows gates"]) -> Float[Array, "rows gates"]:
+    """Sigmoid for input, forget and output, tanh for the candidate, in one pass: sigmoid(x) = (1 + tanh(x/2)) / 2."""
+    is_candidate = jnp.arange(before.shape[-1]) // (before.shape[-1] // 4) == 2
+    gain = jnp.where(is_candidate, 1.0, 0.5)
+    return gain * jnp.tanh(gain * before) + (1 - gain)
 
 
 @jax.custom_vjp

@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.types import Chunk
@@ -68,12 +68,17 @@ def advance(
     count: Int[Array, ""],
     total: Int[Array, ""],
 ) -> tuple[Carry, Metrics]:
-    """``count`` updates of a run of ``total``; metrics are sums over them.
+    """``count`` updates of a run of ``total``; metrics are sums over them. Stops early at a number that is not finite.
 
     The key of an update depends on its number alone, so a run cut into other pieces is the same run.
     """
+    last = carry.train.updates + count
 
-    def body(_: Int[Array, ""], state: tuple[Carry, Metrics]) -> tuple[Carry, Metrics]:
+    def goes_on(state: tuple[Carry, Metrics]) -> Bool[Array, ""]:
+        carry, sums = state
+        return (carry.train.updates < last) & jnp.isfinite(sum(sums.values()))
+
+    def body(state: tuple[Carry, Metrics]) -> tuple[Carry, Metrics]:
         carry, sums = state
         number = carry.train.updates
         carry, metrics = one_update(task, learner, carry, jax.random.fold_in(key, number), number / total)
@@ -81,4 +86,4 @@ def advance(
 
     shapes = jax.eval_shape(lambda c: one_update(task, learner, c, key, jnp.zeros(()))[1], carry)
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    return jax.lax.fori_loop(0, count, body, (carry, zeros))
+    return jax.lax.while_loop(goes_on, body, (carry, zeros))

@@ -1,0 +1,49 @@
+"""Open ad hoc teamwork: agents that join teams they have never met, whose members come and go."""
+
+from openteam.algorithms import GPL, QLearning, Schedule, SoftPolicyIteration
+from openteam.core.types import Observation, Spec, TimeStep, Truth
+from openteam.errors import UserError
+from openteam.evaluation import Episodes, evaluate
+from openteam.openness import Closed, Lifetimes
+from openteam.registry import make, make_algorithm
+from openteam.results import RunFolder, load, register
+from openteam.task import Split, Task
+from openteam.teammates import Foragers, Pool
+from openteam.training.driver import Run, resume, train
+from openteam.views import FullView
+from openteam.worlds.lbf import Foraging
+
+register(
+    Closed, Foragers, Foraging, FullView, GPL, Lifetimes, Pool, QLearning, Schedule, SoftPolicyIteration, Split, Task
+)
+
+__version__ = "0.1.0"
+__all__ = [
+    "GPL",
+    "Closed",
+    "Episodes",
+    "Foragers",
+    "Foraging",
+    "FullView",
+    "Lifetimes",
+    "Observation",
+    "Pool",
+    "QLearning",
+    "Run",
+    "RunFolder",
+    "Schedule",
+    "SoftPolicyIteration",
+    "Spec",
+    "Split",
+    "Task",
+    "TimeStep",
+    "Truth",
+    "UserError",
+    "evaluate",
+    "load",
+    "make",
+    "make_algorithm",
+    "register",
+    "resume",
+    "train",
+]

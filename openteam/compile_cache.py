@@ -1,0 +1,21 @@
+"""Compiled programs are kept between runs, in the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import jax
+
+
+def use_compile_cache() -> None:
+    """Turn the cache on, unless the user chose a place of his own or has none we can write to."""
+    if jax.config.jax_compilation_cache_dir is not None or os.environ.get("OPENTEAM_COMPILE_CACHE") == "off":
+        return
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openteam" / "compiled"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -1,0 +1,5 @@
+"""Evaluation of frozen policies."""
+
+from openteam.evaluation.episodes import Episodes, evaluate
+
+__all__ = ["Episodes", "evaluate"]

@@ -1,0 +1,21 @@
+"""Algorithms by name: plain values, to be changed field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from openteam.algorithms import GPL, QLearning, SoftPolicyIteration
+from openteam.core.learner import AbstractLearner
+
+
+def gpl_q() -> AbstractLearner:
+    """Graph-based Policy Learning with Q-learning: greedy, explores by chance."""
+    return GPL(rule=QLearning())
+
+
+def gpl_spi() -> AbstractLearner:
+    """Graph-based Policy Learning with soft policy iteration: explores by a temperature that falls."""
+    return GPL(rule=SoftPolicyIteration())
+
+
+ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {"gpl-q": gpl_q, "gpl-spi": gpl_spi}

@@ -1,0 +1,87 @@
+"""Trees of arrays on disk: safetensors with a JSON header, written whole or not at all, believed only when intact."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from openteam.errors import UserError
+
+Tree = TypeVar("Tree")
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace a file in one step, so that a reader or a crash never sees half of it."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:
+    """Write all arrays of a tree, and what is needed to understand them."""
+    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in named_leaves(tree).items()}
+    metadata = {"openteam": json.dumps(header), "digest": digest(arrays)}
+    write_atomic(path, save(arrays, metadata))
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """What ``save_tree`` was told; the arrays are not looked at."""
+    try:
+        with safe_open(path, "numpy") as file:
+            metadata = file.metadata() or {}
+    except FileNotFoundError:
+        raise UserError(f"There is no checkpoint at {path}.") from None
+    except (SafetensorError, OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is damaged or no checkpoint at all: {error}.") from None
+    if "openteam" not in metadata:
+        raise UserError(f"{path} is a safetensors file, but openteam did not write it.")
+    return json.loads(metadata["openteam"])
+
+
+def load_tree(path: Path, like: Tree) -> Tree:
+    """Read arrays into a tree of the same structure, shapes and types as ``like``."""
+    read_header(path)
+    with safe_open(path, "numpy") as file:
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        recorded = file.metadata().get("digest")
+    if digest(arrays) != recorded:
+        raise UserError(f"{path} is damaged: its numbers do not match its digest. Use another checkpoint.")
+    expected = named_leaves(like)
+    found = {name: (array.shape, str(array.dtype)) for name, array in arrays.items()}
+    wanted = {name: (leaf.shape, str(leaf.dtype)) for name, leaf in expected.items()}
+    if found != wanted:
+        odd = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))[0]
+        raise UserError(
+            f"{path} does not fit: '{odd}' is {found.get(odd, 'missing')} in the file, {wanted.get(odd, 'absent')} "
+            "is expected. It was written by another task, algorithm or version."
+        )
+    leaves, structure = jax.tree.flatten(like)
+    del leaves
+    return jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in expected])
+
+
+def named_leaves(tree: Any) -> dict[str, Any]:
+    """Every array under the path that leads to it."""
+    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+
+def digest(arrays: dict[str, np.ndarray]) -> str:
+    """A fingerprint of names, shapes and numbers."""
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        array = arrays[name]
+        total.update(f"{name} {array.shape} {array.dtype} ".encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()

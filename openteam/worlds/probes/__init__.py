@@ -1,0 +1,34 @@
+"""Probes: tiny worlds whose best action values are known, for finding out what a learner cannot do."""
+
+from openteam.worlds.probes.openness import Arrival
+from openteam.worlds.probes.payoffs import (
+    AbstractPayoff,
+    Company,
+    Constant,
+    Delayed,
+    Lamp,
+    Match,
+    OwnAction,
+    TeammateAction,
+)
+from openteam.worlds.probes.state import ProbeState
+from openteam.worlds.probes.tasks import PROBES
+from openteam.worlds.probes.teammates import Stubborn, Stubborns
+from openteam.worlds.probes.world import Probe
+
+__all__ = [
+    "PROBES",
+    "AbstractPayoff",
+    "Arrival",
+    "Company",
+    "Constant",
+    "Delayed",
+    "Lamp",
+    "Match",
+    "OwnAction",
+    "Probe",
+    "ProbeState",
+    "Stubborn",
+    "Stubborns",
+    "TeammateAction",
+]
