@@ -12,6 +12,7 @@ from openteam.openness.lifetimes import Timers, draw_between
 from openteam.tasks import TASKS
 
 EPISODES, STEPS = 400, 130
+QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 PAPER = TASKS["lbf"]()
 RELEASED = TASKS["lbf-released"]()
 # As many places as teammates, so nobody queues: what is seen are the drawn times themselves.
@@ -44,13 +45,16 @@ def simulate(process):
     return jax.lax.scan(jax.vmap(step), start, jax.random.split(k_step, (STEPS, EPISODES)))[1]
 
 
+SIMULATE = jax.jit(simulate, static_argnums=0, compiler_options=QUICK)
+
+
 @pytest.fixture(scope="module")
 def episodes():
     cache = {}
 
     def run(name):
         if name not in cache:
-            cache[name] = jax.tree.map(np.asarray, jax.jit(simulate, static_argnums=0)(PROCESSES[name]))
+            cache[name] = jax.tree.map(np.asarray, SIMULATE(PROCESSES[name]))
         return cache[name]
 
     return run
@@ -203,14 +207,18 @@ def test_a_place_freed_in_a_step_is_taken_in_the_same_step(episodes):
 
 
 MANY = 4000
-STEP = {company: jax.jit(jax.vmap(Lifetimes(cap=3, company=company).step, (0, None, None))) for company in (0, 1)}
+STEP = jax.jit(
+    lambda company, *given: jax.vmap(Lifetimes(cap=3, company=company).step, (0, None, None))(*given),
+    static_argnums=0,
+    compiler_options=QUICK,
+)
 
 
 def by_hand(left, slot, company=0):
     """One step from given timers, thousands of times: which members sit in a slot after it, and all that is told."""
     timers = Timers(jnp.array(left), jnp.array(slot), jnp.array(3))
     keys = jax.random.split(jax.random.key(3), MANY)
-    after, leaving, joining = jax.tree.map(np.asarray, STEP[company](keys, timers, Bodies(jnp.ones(3, bool))))
+    after, leaving, joining = jax.tree.map(np.asarray, STEP(company, keys, timers, Bodies(jnp.ones(3, bool))))
     return after.slot > 0, after, leaving, joining
 
 

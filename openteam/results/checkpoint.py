@@ -32,7 +32,8 @@ def write_atomic(path: Path, content: bytes) -> None:
 def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:
     """Write all arrays of a tree, and what is needed to understand them."""
     arrays = {name: np.ascontiguousarray(leaf) for name, leaf in named_leaves(tree).items()}
-    metadata = {"openteam": json.dumps(header), "digest": digest(arrays)}
+    # One entry of metadata only: safetensors would write several in any order, and equal runs make equal files.
+    metadata = {"openteam": json.dumps(header | {"digest": digest(arrays)})}
     write_atomic(path, save(arrays, metadata))
 
 
@@ -52,11 +53,10 @@ def read_header(path: Path) -> dict[str, Any]:
 
 def load_tree(path: Path, like: Tree) -> Tree:
     """Read arrays into a tree of the same structure, shapes and types as ``like``."""
-    read_header(path)
+    header = read_header(path)
     with safe_open(path, "numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        recorded = file.metadata().get("digest")
-    if digest(arrays) != recorded:
+    if digest(arrays) != header.get("digest"):
         raise UserError(f"{path} is damaged: its numbers do not match its digest. Use another checkpoint.")
     expected = named_leaves(like)
     found = {name: (array.shape, str(array.dtype)) for name, array in arrays.items()}

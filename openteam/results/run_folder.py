@@ -90,17 +90,17 @@ class RunFolder:
         path = self.path / name
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def sizes(self) -> dict[str, int]:
-        """How long the row files are now."""
-        paths = {name: self.path / name for name in ROW_FILES}
-        return {name: path.stat().st_size if path.exists() else 0 for name, path in paths.items()}
+    def row_counts(self) -> dict[str, int]:
+        """How many rows there are now."""
+        return {name: len(self.rows(name)) for name in ROW_FILES}
 
-    def cut_rows(self, sizes: dict[str, int]) -> None:
-        """Forget rows that were written after the state that a run goes on from."""
-        for name, size in sizes.items():
+    def cut_rows(self, counts: dict[str, int]) -> None:
+        """Forget rows that were written after the state that a run goes on from, and a row that was cut short."""
+        for name, count in counts.items():
             path = self.path / name
             if path.exists():
-                os.truncate(path, size)
+                lines = path.read_bytes().splitlines(keepends=True)[:count]
+                os.truncate(path, sum(map(len, lines)))
 
 
 def about() -> dict[str, Any]:

@@ -26,7 +26,7 @@ from openteam.evaluation.episodes import evaluate
 from openteam.results.checkpoint import load_tree, read_header, save_tree
 from openteam.results.config import from_json, to_json
 from openteam.results.policies import save_policy
-from openteam.results.run_folder import RunFolder
+from openteam.results.run_folder import ROW_FILES, RunFolder
 from openteam.task import Task
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings
@@ -162,7 +162,7 @@ class Training:
     def write_state(self) -> None:
         """Everything needed to go on, and how long the row files were then."""
         for seed, folder, carry in zip(self.seeds, self.folders, self.slices(), strict=True):
-            header = {"kind": "state", "seed": seed, "updates": self.updates, "rows": folder.sizes()}
+            header = {"kind": "state", "seed": seed, "updates": self.updates, "rows": folder.row_counts()}
             save_tree(folder.state, carry, header)
 
 
@@ -205,7 +205,7 @@ def resume_training(path: Path | str) -> Training:
         from_json(config["task"]), from_json(config["learner"]), Settings(**config["settings"]), [config["seed"]], [folder]
     )
     if not folder.state.exists():
-        folder.cut_rows(dict.fromkeys(folder.sizes(), 0))
+        folder.cut_rows(dict.fromkeys(ROW_FILES, 0))
         return training
     header = read_header(folder.state)
     training.carry = load_tree(folder.state, jax.eval_shape(training.begin))

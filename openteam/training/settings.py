@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from openteam.errors import UserError
 
 CHECKPOINTS = 40
+SHORTEST_INTERVAL = 20_000
 ROWS_PER_CHECKPOINT = 10
 
 
@@ -17,7 +18,7 @@ class Settings:
     steps: int = 6_400_000
     """Environment steps, over all environments."""
     checkpoint_every: int | None = None
-    """Steps between checkpoints; by default a fortieth of the run."""
+    """Steps between checkpoints; by default a fortieth of the run, but not less than 20,000."""
     evaluation_episodes: int = 256
     """Episodes per split at every checkpoint."""
 
@@ -35,4 +36,4 @@ class Settings:
 
     def interval(self, chunk: int) -> int:
         """Updates between checkpoints."""
-        return max(1, round((self.checkpoint_every or self.steps / CHECKPOINTS) / chunk))
+        return max(1, round((self.checkpoint_every or max(self.steps / CHECKPOINTS, SHORTEST_INTERVAL)) / chunk))

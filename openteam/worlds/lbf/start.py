@@ -59,7 +59,7 @@ def place_agents(
         cell = jnp.where(joins, draw_cell(u, jnp.where(preferred.any(), preferred, free)), old)
         return taken | occupied(cell[None], joins[None], size), cell
 
-    _, position = jax.lax.scan(place, taken, (uniform, position, joining), unroll=min(len(joining), 8))
+    _, position = jax.lax.scan(place, taken, (uniform, position, joining))
     return position
 
 
@@ -75,7 +75,7 @@ def place_food(
         return allowed & ~food_forbidden(cell, size), (cell, room)
 
     allowed = inner[:, None] & inner[None, :] & ~agents
-    _, (cells, room) = jax.lax.scan(place, allowed, uniform, unroll=min(len(uniform), 8))
+    _, (cells, room) = jax.lax.scan(place, allowed, uniform)
     # A food that found no room comes last. Ranks by comparison, because a sort costs more than all the rest.
     index = jnp.where(room, cells[:, 0] * size + cells[:, 1], size**2 + jnp.arange(len(uniform)))
     rank = (index[None, :] < index[:, None]).sum(1)

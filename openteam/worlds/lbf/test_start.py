@@ -12,6 +12,7 @@ from openteam.worlds.lbf.start import draw_cell, food_forbidden, place_agents, p
 
 WORLD = Foraging()
 MANY, SLOTS = 8192, 5
+QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def starts():
     order = jax.random.uniform(k_team, (MANY, SLOTS))
     size = 1 + jnp.arange(MANY) % SLOTS
     present = jnp.argsort(jnp.argsort(order, 1), 1) < size[:, None]
-    state = jax.jit(jax.vmap(WORLD.start))(jax.random.split(k_start, MANY), present)
+    state = jax.jit(jax.vmap(WORLD.start), compiler_options=QUICK)(jax.random.split(k_start, MANY), present)
     return jax.tree.map(np.asarray, (present, state))
 
 
@@ -146,7 +147,7 @@ def test_the_last_row_and_column_are_used_when_nothing_else_is_free():
 
 
 SMALL = Foraging(size=4)
-ADMIT = jax.jit(jax.vmap(SMALL.admit, (0, None, None)))
+ADMIT = jax.jit(jax.vmap(SMALL.admit, (0, None, None)), compiler_options=QUICK)
 
 
 def arrive(state, joining):

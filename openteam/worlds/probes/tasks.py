@@ -58,6 +58,4 @@ def company() -> Task:
     return probe_task("probe-company", Probe(Company(), length=4), joins_after=2)
 
 
-PROBES = {
-    task.__name__: task for task in (constant, lamp, delayed, own_action, teammate_action, match, company)
-}
+PROBES = {task.__name__: task for task in (constant, lamp, delayed, own_action, teammate_action, match, company)}

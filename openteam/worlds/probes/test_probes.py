@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from openteam.errors import UserError
+from openteam.views import FullView
 from openteam.worlds.probes import PROBES, Constant, Match, Probe, ProbeState, Stubborns
 
 G = 0.5
@@ -87,9 +88,6 @@ def test_a_probe_keeps_the_contract_of_worlds_and_ends_after_its_length(name):
     ("name", "expected"),
     # Rows: a learner who always does 0, always 1. Columns: a teammate who always does 0, always 1.
     [
-        ("constant", [[1, 1], [1, 1]]),
-        ("delayed", [[1, 1], [1, 1]]),
-        ("own_action", [[0, 0], [1, 1]]),
         ("teammate_action", [[0, 2], [0, 2]]),
         ("match", [[3, 0], [0, 3]]),
         ("company", [[2, 2], [2, 2]]),
@@ -102,12 +100,12 @@ def test_returns_when_nobody_changes_its_action(name, expected):
         env, _ = task.reset(jax.random.key(0))
         env = eqx.tree_at(lambda e: e.types, env, jnp.full(2, teammate))
 
-        def step(env, key):
+        def one(env, key):
             env, timestep, _ = task.step(key, env, learner)
             # A type is drawn at every entry; here all are the one that is asked for.
             return eqx.tree_at(lambda e: e.types, env, jnp.full(2, teammate)), timestep
 
-        return jax.lax.scan(step, env, jax.random.split(jax.random.key(1), task.world.length))[1]
+        return jax.lax.scan(one, env, jax.random.split(jax.random.key(1), task.world.length))[1]
 
     played = jax.jit(jax.vmap(jax.vmap(play, (None, 0)), (0, None)))(jnp.arange(2), jnp.arange(2))
     np.testing.assert_array_equal(played.reward.sum(-1), expected)
@@ -123,21 +121,21 @@ def test_the_lamp_is_lit_in_half_of_the_episodes():
 
 
 def test_a_glimpse_shows_actions_only_after_the_first_step():
-    now, seen = state(last=(0, 1), left=2), [[1, 0], [0, 1]]
+    now, seen = state(last=(0, 1), left=2), [[1, 0, 0], [0, 1, 1]]
     hiding, open_hand = Probe(Match(), 3, glimpse=True), Probe(Match(), 3)
     later = state(last=(0, 1), left=1)
     np.testing.assert_array_equal(hiding.features(now)[0], seen)
-    np.testing.assert_array_equal(hiding.features(later)[0], np.zeros((2, 2)))
+    np.testing.assert_array_equal(hiding.features(later)[0], [[0, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(open_hand.features(later)[0], seen)
 
 
 def test_nothing_is_known_of_a_newcomer_or_of_an_empty_slot():
     world, second = Probe(Match(), 3), jnp.array([False, True])
     gone = world.dismiss(state(last=(0, 1), left=2), second)
-    np.testing.assert_array_equal(world.features(gone)[0][1], [0, 0])
+    np.testing.assert_array_equal(world.features(gone)[0][1], [0, 0, 0])
     assert not gone.present[1]
     back = world.admit(jax.random.key(0), gone, second)
-    np.testing.assert_array_equal(world.features(back)[0][1], [0, 0])
+    np.testing.assert_array_equal(world.features(back)[0][1], [0, 0, 1])
     assert back.present[1]
     alone, _, _ = world.step(jax.random.key(0), gone, jnp.array([1, 1]))
     np.testing.assert_array_equal(alone.last, [1, -1])
@@ -157,8 +155,8 @@ def test_company_joins_after_two_steps_and_is_new_then():
 
 
 def test_stubborn_teammates_never_change_their_action():
-    family, task = Stubborns(), PROBES["match"]()
-    obs = task.reset(jax.random.key(0))[1].obs
+    family = Stubborns()
+    obs = FullView()(jax.random.key(0), Probe(Match()), state(), jnp.array(1))
     for index, name in enumerate(family.names):
         action, _ = family.member(jnp.asarray(index)).act(jax.random.key(0), (), obs, ~HERE)
         assert name == f"always-{action}"

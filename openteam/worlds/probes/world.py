@@ -56,9 +56,14 @@ class Probe(AbstractWorld[ProbeState]):
         return jnp.ones((len(state.present), self.actions), bool)
 
     def features(self, state: ProbeState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
-        """x = the last action as a one-hot pair, zeros if there is none to see; u = lamp, steps to go."""
+        """x = the last action as a one-hot pair, zeros if there is none to see, and the slot; u = lamp, steps to go.
+
+        Without the slot's number a model that treats all agents alike could not tell whose action it is that pays.
+        """
         shown = jnp.logical_not(self.glimpse) | (state.left == self.length - 1)
-        agents = jax.nn.one_hot(jnp.where(shown, state.last, -1), self.actions)
+        last = jax.nn.one_hot(jnp.where(shown, state.last, -1), self.actions)
+        slot = jnp.where(state.present, jnp.arange(len(last)), 0)
+        agents = jnp.concatenate([last, slot[:, None]], 1)
         return agents, jnp.stack([state.lamp, state.left]).astype(jnp.float32)
 
     def check(self, slots: int) -> None:

@@ -1,0 +1,174 @@
+"""The joint value and its marginal against sums over every joint action, in double precision."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from openteam.models.joint_value import (
+    EdgeUtilities,
+    FactoredUtilities,
+    JointValueModel,
+    joint_value,
+    marginalise,
+)
+
+SLOTS, ACTIONS, RANK, TYPE = 6, 3, 2, 4
+FORMS = ("factored", "edge")
+# Teams of one to four, absent slots among them.
+TEAMS = ((0,), (0, 1), (0, 4), (0, 2, 5), (0, 1, 3, 4), (0, 2, 3, 5))
+
+value = eqx.filter_jit(joint_value)
+marginal = eqx.filter_jit(marginalise)
+
+
+def utilities(form: str, seed: int = 0) -> FactoredUtilities | EdgeUtilities:
+    rng = np.random.default_rng(seed)
+    singular = jnp.asarray(rng.normal(size=(SLOTS, ACTIONS)), jnp.float32)
+    ends = (SLOTS,) if form == "factored" else (SLOTS, SLOTS)
+    factors = jnp.asarray(rng.normal(size=(*ends, RANK, ACTIONS)), jnp.float32)
+    return FactoredUtilities(singular, factors) if form == "factored" else EdgeUtilities(singular, factors)
+
+
+def model(form: str, seed: int = 0) -> JointValueModel:
+    """A model with random weights that cost no compilation."""
+    rng = np.random.default_rng(seed)
+    shapes = eqx.filter_eval_shape(JointValueModel, jax.random.key(0), TYPE, ACTIONS, width=5, rank=RANK, form=form)
+    return jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), shapes)
+
+
+def team_of(members: tuple[int, ...], slots: int = SLOTS) -> np.ndarray:
+    return np.isin(np.arange(slots), members)
+
+
+def random_types(slots: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(slots, TYPE)).astype(np.float32)
+
+
+def random_policies(slots: int, seed: int = 2) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.ones(ACTIONS), size=slots).astype(np.float32)
+
+
+def pair_by_hand(factors: np.ndarray, j: int, k: int, a_j: int, a_k: int) -> float:
+    """Q_jk(a_j, a_k) as each form defines it."""
+    if factors.ndim == 3:
+        return factors[j, :, a_j] @ factors[k, :, a_k]
+    return factors[j, k, :, a_j] @ factors[k, j, :, a_k]
+
+
+def value_by_hand(q: FactoredUtilities | EdgeUtilities, actions: dict[int, int]) -> float:
+    """Sum over agents plus sum over unordered pairs, for the actions of those who exist."""
+    singular, factors = np.asarray(q.singular, np.float64), np.asarray(q.factors, np.float64)
+    alone = sum(singular[j, a] for j, a in actions.items())
+    return alone + sum(
+        pair_by_hand(factors, j, k, actions[j], actions[k]) for j, k in itertools.combinations(actions, 2)
+    )
+
+
+def marginal_by_hand(q, probabilities: np.ndarray, members: tuple[int, ...]) -> np.ndarray:
+    """The expectation over every joint action of the teammates."""
+    total = np.zeros(ACTIONS)
+    for joint in itertools.product(range(ACTIONS), repeat=len(members)):
+        chance = np.prod([np.float64(probabilities[j, a]) for j, a in zip(members[1:], joint[1:], strict=True)])
+        total[joint[0]] += chance * value_by_hand(q, dict(zip(members, joint, strict=True)))
+    return total
+
+
+@pytest.mark.parametrize("members", TEAMS)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_marginal_equals_the_expectation_over_all_joint_actions(form, members):
+    q, probabilities = utilities(form), random_policies(SLOTS)
+    np.testing.assert_allclose(
+        marginal(q, probabilities, team_of(members)), marginal_by_hand(q, probabilities, members), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("members", TEAMS)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_joint_value_sums_agents_and_unordered_pairs(form, members):
+    q, rng = utilities(form), np.random.default_rng(3)
+    for _ in range(5):
+        actions = rng.integers(ACTIONS, size=SLOTS).astype(np.int32)
+        expected = value_by_hand(q, {j: int(actions[j]) for j in members})
+        np.testing.assert_allclose(value(q, actions, team_of(members)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_teammates_who_are_certain_turn_the_marginal_into_the_joint_value(form):
+    q, actions, team = utilities(form), np.array([0, 2, 1, 0, 1, 2], np.int32), team_of((0, 1, 3, 5))
+    values = marginal(q, np.eye(ACTIONS, dtype=np.float32)[actions], team)
+    for own in range(ACTIONS):
+        joint = np.where(np.arange(SLOTS) == 0, own, actions).astype(np.int32)
+        np.testing.assert_allclose(values[own], value(q, joint, team), atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_learners_own_probabilities_do_not_matter(form):
+    q, probabilities, team = utilities(form), random_policies(SLOTS), team_of((0, 1, 3))
+    other = probabilities.copy()
+    other[0] = [0, 0, 1]
+    np.testing.assert_array_equal(marginal(q, probabilities, team), marginal(q, other, team))
+
+
+@eqx.filter_jit
+def both_values(model, types, actions, probabilities, team):
+    """The joint value and the marginal, from types on."""
+    q = model(types)
+    return jnp.append(marginalise(q, probabilities, team), joint_value(q, actions, team))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_order_of_teammates_changes_nothing(form):
+    types, probabilities, team = random_types(SLOTS), random_policies(SLOTS), team_of((0, 1, 2, 4))
+    actions = np.array([0, 2, 1, 0, 1, 2], np.int32)
+    before = both_values(model(form), types, actions, probabilities, team)
+    for order in ([0, 2, 1, 3, 4, 5], [0, 5, 4, 3, 2, 1], [0, 3, 5, 1, 2, 4]):
+        after = both_values(model(form), types[order], actions[order], probabilities[order], team[order])
+        np.testing.assert_allclose(after, before, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_absent_slots_change_nothing_whatever_they_hold(form):
+    types, probabilities, actions = random_types(3), random_policies(3), np.array([1, 2, 0], np.int32)
+    before = both_values(model(form), types, actions, probabilities, np.ones(3, bool))
+    at = np.array([0, 2, 5])
+    for garbage in (0.0, -1.0, 1e6, -1e12):
+        wide_types = np.full((SLOTS, TYPE), garbage, np.float32)
+        wide_policies = np.full((SLOTS, ACTIONS), 1 / ACTIONS, np.float32)
+        wide_actions = np.full(SLOTS, ACTIONS - 1, np.int32)
+        wide_types[at], wide_policies[at], wide_actions[at] = types, probabilities, actions
+        after = both_values(model(form), wide_types, wide_actions, wide_policies, team_of((0, 2, 5)))
+        np.testing.assert_allclose(after, before, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_lonely_learner_has_finite_gradients_and_only_its_own_utility(form):
+    types, actions, team = random_types(SLOTS), np.zeros(SLOTS, np.int32), team_of((0,))
+
+    @eqx.filter_jit
+    @eqx.filter_grad
+    def gradient(model):
+        return both_values(model, types, actions, random_policies(SLOTS), team).sum()
+
+    network = model(form)
+    assert all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient(network)))
+    values = both_values(network, types, actions, random_policies(SLOTS), team)
+    np.testing.assert_allclose(values[:-1], network(jnp.asarray(types)).singular[0], atol=1e-6)
+
+
+def test_a_thousand_slots_cost_no_table_of_pairs():
+    slots = 1000
+    types, probabilities, team = random_types(slots), random_policies(slots), np.ones(slots, bool)
+    actions = np.random.default_rng(4).integers(ACTIONS, size=slots).astype(np.int32)
+    arguments = model("factored"), types, actions, probabilities, team
+    assert f"{slots}x{slots}" not in both_values.lower(*arguments).as_text()
+
+    q = model("factored")(jnp.asarray(types))
+    singular, factors = np.asarray(q.singular, np.float64), np.asarray(q.factors, np.float64)
+    chosen = factors[np.arange(slots), :, actions]
+    pairs = chosen @ chosen.T
+    expected = singular[np.arange(slots), actions].sum() + (pairs.sum() - np.trace(pairs)) / 2
+    np.testing.assert_allclose(both_values(*arguments)[-1], expected, rtol=1e-4)

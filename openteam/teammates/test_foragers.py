@@ -1,0 +1,312 @@
+"""What each scripted forager goes for, on hand-drawn grids and on many random ones, and how it gets there.
+
+The acting teammate is always ``b``.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from openteam.errors import UserError
+from openteam.teammates import Foragers
+from openteam.teammates.foragers import TYPES
+from openteam.views import FullView
+from openteam.worlds.lbf import ACTION_NAMES, Foraging
+from openteam.worlds.lbf.draw import from_text
+
+NAMES = tuple(TYPES)
+WORLD = Foraging(size=6)
+DRAWS = 2000
+QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
+
+
+def decide(state, draws):
+    """For every type and draw: which food it goes for (row and column, or -1 for none) and what it does."""
+    obs = FullView()(jax.random.key(0), WORLD, state, jnp.array(1))
+
+    def one(index, uniform, key):
+        member = Foragers().member(index)
+        cell, found = member.choose_food(obs, uniform)
+        action, _ = member.act(key, (), obs, jnp.zeros(3, bool))
+        return jnp.where(found, cell, -1), action
+
+    keys = jax.random.split(jax.random.key(1), (len(NAMES), draws))
+    over_draws = jax.vmap(one, (None, 0, 0))
+    return jax.vmap(over_draws, (0, None, 0))(jnp.arange(len(NAMES)), jnp.arange(draws) / draws, keys)
+
+
+DECIDE = jax.jit(decide, static_argnums=1, compiler_options=QUICK)
+
+
+def look(grid, name):
+    """The foods that a type goes for, and the shares of its actions, over many draws."""
+    cells, actions = (np.asarray(each[NAMES.index(name)]) for each in DECIDE(from_text(grid, slots=3, foods=3), DRAWS))
+    shares = np.bincount(actions, minlength=6) / DRAWS
+    return {tuple(cell) for cell in cells.tolist()}, {ACTION_NAMES[a]: shares[a] for a in np.flatnonzero(shares)}
+
+
+def goes_for(grid, name):
+    (cell,) = look(grid, name)[0]
+    return cell
+
+
+def does(grid, name="H1"):
+    (action,) = look(grid, name)[1]
+    return action
+
+
+def acts_at_random(grid, name, legal):
+    shares = look(grid, name)[1]
+    assert set(shares) == set(legal)
+    assert max(abs(share - 1 / len(legal)) for share in shares.values()) < 0.06
+
+
+ONLY = {
+    "H1 takes the food nearest to itself": (
+        (3, 4),
+        """
+        .  .  .  .  .  c3
+        .  2  .  .  .  .
+        .  .  A1 b3 .  .
+        .  .  .  .  4  .
+        .  .  1  .  .  .
+        .  .  .  .  .  .""",
+    ),
+    "H2 takes the food nearest to the centre of the team": (
+        (3, 1),
+        """
+        .  .  .  .  .  .
+        c1 .  .  .  .  .
+        A1 .  .  .  5  .
+        .  5  .  .  .  .
+        .  .  .  b1 .  .
+        .  .  .  .  .  .""",
+    ),
+    "H3 takes the nearest food no heavier than itself": (
+        (4, 2),
+        """
+        .  .  .  .  .  .
+        .  c3 3  .  .  .
+        .  A1 .  .  .  .
+        .  .  .  b3 4  .
+        .  .  1  .  .  .
+        .  .  .  .  .  .""",
+    ),
+    "H4 takes the food nearest to the centre that the whole team can lift": (
+        (1, 1),
+        """
+        .  .  .  .  .  .
+        .  3  .  b2 2  .
+        .  .  .  c1 .  .
+        A1 .  5  .  .  .
+        .  .  .  .  .  .
+        .  .  .  .  .  .""",
+    ),
+    "H5 takes the food farthest from itself": (
+        (4, 4),
+        """
+        .  .  .  .  .  .
+        .  .  .  1  .  .
+        .  .  A1 .  .  .
+        b2 .  .  .  .  .
+        .  .  .  .  3  c1
+        .  .  .  .  .  .""",
+    ),
+    "H6 takes the heaviest food no heavier than itself": (
+        (3, 4),
+        """
+        .  .  .  b2 .  .
+        .  .  A2 1  .  .
+        .  .  .  .  .  .
+        .  .  .  .  2  .
+        .  5  .  .  .  .
+        .  .  .  c1 .  .""",
+    ),
+    "H7 takes the food farthest from the agent farthest from itself": (
+        (4, 2),
+        """
+        .  .  .  .  .  c3
+        .  2  .  .  .  .
+        .  .  A1 b3 .  .
+        .  .  .  .  4  .
+        .  .  1  .  .  .
+        .  .  .  .  .  .""",
+    ),
+    "H8 takes the heaviest food no heavier than the strongest agent": (
+        (4, 2),
+        """
+        .  .  .  .  .  .
+        .  1  .  .  .  .
+        .  .  .  .  4  b1
+        .  c1 A3 .  .  .
+        .  .  2  .  .  .
+        .  .  .  .  .  .""",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", ONLY)
+def test_each_type_goes_where_no_other_type_would(rule):
+    name, (cell, grid) = rule[:2], ONLY[rule]
+    assert goes_for(grid, name) == cell
+    for other in set(NAMES) - {name}:
+        assert cell not in look(grid, other)[0], other
+
+
+def test_h6_takes_the_heaviest_of_all_when_none_is_light_enough():
+    grid = "b1 . . . . . \n . 2 . . . . \n . . . . . . \n . . . 3 . . \n . . . . . . \n . . . . . A1"
+    assert goes_for(grid, "H6") == (3, 3)
+
+
+def test_h8_takes_the_heaviest_of_all_when_none_is_light_enough():
+    grid = "b1 . . . . . \n . 3 . . . . \n . . . . . . \n . . . 4 . . \n . . . . . . \n . . . . . A2"
+    assert goes_for(grid, "H8") == (3, 3)
+
+
+def test_h8_follows_the_farthest_agent_when_nobody_is_stronger_than_itself():
+    # c is as strong as b, so it does not lead; A is farther away, and can lift but one.
+    grid = "b2 c2 . . . . \n . 2 . . . . \n . . . . . . \n . . . 1 . . \n . . . . . . \n . . . . . A1"
+    assert goes_for(grid, "H8") == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["H3", "H4"])
+def test_types_that_insist_act_at_random_when_nothing_is_light_enough(name):
+    grid = "b1 . . . . . \n . 3 . . . . \n . . . . . . \n . . . 3 . . \n . . . . . . \n . . . . . A1"
+    assert goes_for(grid, name) == (-1, -1)
+    acts_at_random(grid, name, ["none", "south", "east"])
+
+
+def test_h4_counts_only_who_is_present():
+    heavy = "b1 . . . . . \n . 3 . . . . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . A1"
+    assert goes_for(heavy, "H4") == (-1, -1)
+    assert goes_for(heavy.replace("b1 .", "b1 c1"), "H4") == (1, 1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_food_every_type_acts_at_random(name):
+    grid = "b1 . . . . . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . A1"
+    acts_at_random(grid, name, ["none", "south", "east"])
+
+
+@pytest.mark.parametrize("name", ["H1", "H2", "H5", "H6", "H8"])
+def test_of_equals_the_first_in_row_major_order_counts(name):
+    grid = ". . . . . . \n . . . 1 . . \n . . . . . . \n . 1 . b1 . 1 \n . . . A1 . . \n . . c1 . . ."
+    assert goes_for(grid, name) == {"H2": (3, 1)}.get(name, (1, 3))
+
+
+def test_h7_draws_among_agents_that_are_equally_far():
+    grid = "A1 . . . . . \n . 1 . . . . \n . . b1 . . . \n . 1 . . . . \n c1 . . . . . \n . . . . . ."
+    cells, actions = look(grid, "H7")
+    assert cells == {(1, 1), (3, 1)}
+    assert actions == pytest.approx({"north": 0.5, "south": 0.5}, abs=0.06)
+
+
+def test_h7_alone_is_its_own_farthest_agent():
+    grid = "b1 . . . . . \n . 2 . . . . \n . . . . . . \n . . . 3 . . \n . . . . . . \n . . . . . ."
+    assert goes_for(grid, "H7") == goes_for(grid, "H5") == (3, 3)
+
+
+def test_rows_come_before_columns():
+    away = ". . . . . . \n . b1 . . . . \n . . . . . . \n . . . . 1 . \n . . . . . . \n . . . . . A1"
+    back = ". . . . . A1 \n . . . . . . \n . 1 . . . . \n . . . . . . \n . . . b1 . . \n . . . . . ."
+    assert does(away) == "south"
+    assert does(back) == "north"
+
+
+def test_columns_are_walked_when_the_row_is_right():
+    right = ". . . . . . \n . b1 . . 1 . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . A1"
+    left = ". . . . . . \n . 1 . . b1 . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . A1"
+    assert does(right) == "east"
+    assert does(left) == "west"
+
+
+def test_a_column_is_walked_when_food_blocks_the_row():
+    grid = ". . . . . . \n . b1 . . . . \n . 1 . . . . \n . . . . . . \n . . . . 1 . \n . . . . . A1"
+    assert does(grid, "H5") == "east"
+
+
+def test_agents_in_the_way_are_walked_into():
+    grid = ". . . . . . \n . b1 . . . . \n . A1 . . . . \n . . . . . . \n . . . . 1 . \n . . . . . ."
+    assert does(grid) == "south"
+
+
+@pytest.mark.parametrize(("row", "column"), [(1, 2), (2, 1), (2, 3), (3, 2)])
+def test_beside_its_food_everybody_loads(row, column):
+    cells = np.full((6, 6), ".", object)
+    cells[2, 2], cells[5, 5], cells[row, column] = "2", "A1", "b1"
+    grid = "\n".join(" ".join(line) for line in cells)
+    assert {does(grid, name) for name in ("H1", "H2", "H5", "H6", "H7", "H8")} == {"load"}
+
+
+def test_beside_another_food_nobody_loads():
+    grid = ". . . . . . \n . b1 1 . . . \n . . . . . . \n . . . . . . \n . 1 . . . . \n . . . . . A1"
+    assert does(grid, "H5") == "south"
+
+
+def test_without_a_useful_step_a_random_legal_action_is_taken():
+    grid = ". . . . . . \n . b1 . . . . \n . 1 . . . . \n . . . . . . \n . 1 . . . . \n . . . . . A1"
+    acts_at_random(grid, "H5", ["none", "north", "west", "east", "load"])
+
+
+def test_a_family_of_some_types_numbers_them_as_named():
+    some = Foragers(names=("H5", "H2"))
+    assert some.size == 2
+    for index, name in enumerate(some.names):
+        member, same = some.member(jnp.array(index)), Foragers().member(jnp.array(NAMES.index(name)))
+        assert jax.tree.leaves(member) == jax.tree.leaves(same)
+
+
+@pytest.mark.parametrize("names", [("H1", "H9"), ()])
+def test_types_that_do_not_exist_are_refused(names):
+    with pytest.raises(UserError, match=r"Scripted foragers are H1, .*, H8; got (H1, H9|none)\."):
+        Foragers(names=names)
+
+
+def nearest(foods, origin, sign=1):
+    return min(foods, key=lambda food: (sign * ((food[0] - origin[0]) ** 2 + (food[1] - origin[1]) ** 2), food))
+
+
+def heaviest(foods):
+    return min(foods, key=lambda food: (-food[2], food))
+
+
+def restated(name, me, team, foods):
+    """All foods that a type might go for, said once more in plain Python."""
+    centre = [round(sum(agent[axis] for agent in team) / len(team)) for axis in (0, 1)]
+    gaps = [(agent[0] - me[0]) ** 2 + (agent[1] - me[1]) ** 2 for agent in team]
+    far = [agent for agent, gap in zip(team, gaps, strict=True) if gap == max(gaps)]
+    strongest = max(team, key=lambda agent: agent[2])
+    leaders = [strongest] if strongest[2] > me[2] else far
+    mine = [food for food in foods if food[2] <= me[2]]
+    ours = [food for food in foods if food[2] <= sum(agent[2] for agent in team)]
+    return {
+        "H1": lambda: [nearest(foods, me)],
+        "H2": lambda: [nearest(foods, centre)],
+        "H3": lambda: [nearest(mine, me)] if mine else [],
+        "H4": lambda: [nearest(ours, centre)] if ours else [],
+        "H5": lambda: [nearest(foods, me, -1)],
+        "H6": lambda: [heaviest(mine or foods)],
+        "H7": lambda: [nearest(foods, agent, -1) for agent in far],
+        "H8": lambda: [heaviest([f for f in foods if f[2] <= leader[2]] or foods) for leader in leaders],
+    }[name]()
+
+
+def test_on_random_grids_every_type_goes_where_plain_rules_say():
+    rng, grids = np.random.default_rng(0), 500
+    order = np.argsort(rng.random((grids, 36)), 1)[:, :6]
+    cells = np.stack([order // 6, order % 6], -1).astype(np.int32)
+    cells[:, 3:] = cells[:, 3:][np.arange(grids)[:, None], np.argsort(order[:, 3:], 1)]  # foods in row-major order
+    level, weight = rng.integers(1, 4, (grids, 3)), rng.integers(0, 9, (grids, 3))
+    present = np.stack([np.ones(grids, bool), np.ones(grids, bool), rng.random(grids) < 0.7], 1)
+    leaves = (present, cells[:, :3], level.astype(np.int32), cells[:, 3:], weight.astype(np.int32))
+    states = jax.tree.unflatten(jax.tree.structure(from_text("A1")), [jnp.asarray(leaf) for leaf in leaves])
+    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)), compiler_options=QUICK)
+    chosen = np.asarray(choose(states)[0])[:, :, 0]
+    for grid in range(grids):
+        agents = [(*cells[grid, j].tolist(), int(level[grid, j])) for j in range(3)]
+        foods = [(*cells[grid, 3 + k].tolist(), int(weight[grid, k])) for k in range(3) if weight[grid, k] > 0]
+        team = [agents[j] for j in (1, 0, 2) if present[grid, j]]
+        for index, name in enumerate(NAMES):
+            expected = {food[:2] for food in restated(name, agents[1], team, foods)} if foods else set()
+            assert tuple(chosen[grid, index].tolist()) in (expected or {(-1, -1)}), (name, agents, foods)
