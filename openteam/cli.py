@@ -22,9 +22,11 @@ from openteam.registry import make, make_algorithm
 from openteam.results.config import from_json
 from openteam.results.policies import check_fits, load
 from openteam.results.run_folder import RunFolder
+from openteam.results.trained import Trained
 from openteam.task import Task
 from openteam.tasks import TASKS
-from openteam.training.driver import Report, Training, resume_training, start_training
+from openteam.teammates import Pool
+from openteam.training.driver import Progress, Report, Training, resume_training, start_training
 from openteam.training.loggers import logging_to
 from openteam.training.progress import ProgressBars
 from openteam.training.seeds import advance_runs, on_accelerator
@@ -71,6 +73,8 @@ class Train:
     """Steps between checkpoints; by default a fortieth of the run, but not less than 20,000."""
     evaluation_episodes: Count = Settings.evaluation_episodes
     """Episodes per split at every checkpoint."""
+    teammates: tuple[Path, ...] = ()
+    """Trained runs that join the pool of teammates, with networks of one size."""
     log: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
     """Also send metrics there. The run folder has them in any case."""
 
@@ -80,8 +84,9 @@ class Train:
         settings = Settings(self.steps, self.checkpoint_every, self.evaluation_episodes)
         numbers = range(self.seed, self.seed + self.seeds)
         folders = [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in numbers]
-        training = start_training(self.task, self.algorithm, settings, numbers, folders)
-        label = self.task.name
+        task = with_teammates(self.task, self.teammates)
+        training = start_training(task, self.algorithm, settings, numbers, folders)
+        label = task.name
         with logging_to(self.log, folders) as logger:
             if self.seeds == 1 or on_accelerator():
                 go_on(training, label, logger)
@@ -159,7 +164,18 @@ class List:
         console.print("All settings of a pair: openteam train lbf gpl-q --help")
 
 
+def with_teammates(task: Task, runs: Sequence[Path]) -> Task:
+    """The task with trained runs in its pool."""
+    if not runs:
+        return task
+    for run in runs:
+        check_fits(run, task)
+    pool = Pool((*task.pool.families, Trained(tuple(map(str, runs)))))
+    return dataclasses.replace(task, pool=pool)
+
+
 def first_line(function: Callable) -> str:
+    """What a function says of itself."""
     return (function.__doc__ or "").splitlines()[0]
 
 
@@ -170,9 +186,11 @@ def go_on(training: Training, label: str, logger: Report) -> None:
 
 
 def both(first: Report, second: Report) -> Report:
-    def report(progress: object) -> None:
-        first(progress)  # type: ignore[arg-type]
-        second(progress)  # type: ignore[arg-type]
+    """Report to two."""
+
+    def report(progress: Progress) -> None:
+        first(progress)
+        second(progress)
 
     return report
 
@@ -195,7 +213,7 @@ def parse_train(words: list[str]) -> Train:
             f"Tasks: {', '.join(TASKS)}. Algorithms: {', '.join(ALGORITHMS)}."
         )
     task, algorithm = names or ("lbf", "gpl-q")
-    default = Train(tyro.MISSING, make(task), make_algorithm(algorithm))
+    default = Train(Path("runs") / f"{task}-{algorithm}", make(task), make_algorithm(algorithm))
     return tyro.cli(
         Train, prog=f"openteam train {task} {algorithm}", args=words[2:] if names else words, default=default,
         config=(tyro.conf.AvoidSubcommands,),
@@ -203,16 +221,19 @@ def parse_train(words: list[str]) -> Train:
 
 
 def parse(command: type) -> Callable[[list[str]], Callable[[], None]]:
+    """A parser of one command's words."""
     return lambda words: tyro.cli(command, prog=f"openteam {command.__name__.lower()}", args=words)
 
 
 def bench(words: list[str]) -> Callable[[], None]:
+    """Imported only when asked for, as the demo below."""
     from openteam.bench.command import Bench
 
     return parse(Bench)(words)
 
 
 def demo(words: list[str]) -> Callable[[], None]:
+    """See above."""
     from openteam.demo import Demo
 
     return parse(Demo)(words)
@@ -229,6 +250,7 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], Callable[[], None]], str]] = {
 
 
 def usage() -> str:
+    """All commands, a line each."""
     lines = "\n".join(f"  openteam {text}" for _, text in COMMANDS.values())
     return f"Open ad hoc teamwork: agents that join teams they have never met.\n\n{lines}\n\nEach has --help."
 

@@ -10,7 +10,7 @@ import jax
 
 def use_compile_cache() -> None:
     """Turn the cache on, unless the user chose a place of his own or has none we can write to."""
-    if jax.config.jax_compilation_cache_dir is not None or os.environ.get("OPENTEAM_COMPILE_CACHE") == "off":
+    if jax.config.values["jax_compilation_cache_dir"] is not None or os.environ.get("OPENTEAM_COMPILE_CACHE") == "off":
         return
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openteam" / "compiled"
     try:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, PyTree
 
 from openteam.core.openness import AbstractOpenness
-from openteam.core.types import Observation, Spec, TimeStep, Truth
+from openteam.core.types import Spec, TimeStep, Truth
 from openteam.core.view import AbstractView
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
@@ -112,11 +112,19 @@ class Task(eqx.Module):
             final_obs=obs,
         )
 
-    def step(
-        self, key: Key[Array, ""], state: EnvState, action: Int[Array, ""]
-    ) -> tuple[EnvState, TimeStep, Truth]:
+    def step(self, key: Key[Array, ""], state: EnvState, action: Int[Array, ""]) -> tuple[EnvState, TimeStep, Truth]:
         """One step of everybody, with the learner's action given; a closed episode is followed by a new one."""
-        k_team, k_world, k_open, k_admit, k_types, k_view, k_reset = jax.random.split(key, 7)
+        k_advance, k_reset = jax.random.split(key)
+        after, timestep, truth = self.advance(k_advance, state, action)
+        restarted, opening = self.reset(k_reset)
+        after, obs = jax.tree.map(
+            lambda new, old: jnp.where(timestep.ends, new, old), (restarted, opening.obs), (after, timestep.final_obs)
+        )
+        return after, eqx.tree_at(lambda t: (t.obs, t.starts), timestep, (obs, timestep.ends)), truth
+
+    def advance(self, key: Key[Array, ""], state: EnvState, action: Int[Array, ""]) -> tuple[EnvState, TimeStep, Truth]:
+        """One step that stays in its episode, also where that ends."""
+        k_team, k_world, k_open, k_admit, k_types, k_view = jax.random.split(key, 6)
         actions, memory = self.teammates_act(k_team, state)
         actions = actions.at[0].set(action)
         world, rewards, terminal = self.world.step(k_world, state.world, actions)
@@ -126,26 +134,20 @@ class Task(eqx.Module):
         world = self.world.admit(k_admit, self.world.dismiss(world, leaving), joining)
         types = jnp.where(joining, self.pool.draw(k_types, self.slots), state.types)
         clock = state.clock + 1
-        after = EnvState(world, openness, types, memory, joining, clock)
 
         timeout = clock >= self.horizon
         over = terminal | timeout if self.time_limit_terminates else terminal
-        ends = terminal | timeout
-        final_obs = self.view(k_view, self.world, world, jnp.zeros((), jnp.int32))
-        restarted, opening = self.reset(k_reset)
-        after, obs = jax.tree.map(
-            lambda new, old: jnp.where(ends, new, old), (restarted, opening.obs), (after, final_obs)
-        )
+        obs = self.view(k_view, self.world, world, jnp.zeros((), jnp.int32))
         timestep = TimeStep(
             obs=obs,
             reward=rewards[0],
             discount=1.0 - over.astype(jnp.float32),
-            starts=ends,
-            ends=ends,
+            starts=jnp.zeros((), bool),
+            ends=terminal | timeout,
             joined=joining,
-            final_obs=final_obs,
+            final_obs=obs,
         )
-        return after, timestep, truth
+        return EnvState(world, openness, types, memory, joining, clock), timestep, truth
 
     def teammates_act(self, key: Key[Array, ""], state: EnvState) -> tuple[Int[Array, "slots"], PyTree[Any]]:
         """What every slot's type would do now, seeing everything; entry 0 is unused."""

@@ -8,6 +8,7 @@ from openteam.openness import Lifetimes
 from openteam.task import Split, Task
 from openteam.teammates import Foragers, Pool
 from openteam.worlds.lbf import Foraging
+from openteam.worlds.probes import PROBES
 
 
 def lbf() -> Task:
@@ -46,4 +47,8 @@ def lbf_released() -> Task:
     )
 
 
-TASKS: dict[str, Callable[[], Task]] = {"lbf": lbf, "lbf-released": lbf_released}
+TASKS: dict[str, Callable[[], Task]] = {
+    "lbf": lbf,
+    "lbf-released": lbf_released,
+    **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},
+}

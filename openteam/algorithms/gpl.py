@@ -41,12 +41,16 @@ class AgentModel(eqx.Module):
 
 
 class GPLModel(eqx.Module):
+    """Everything that is learned."""
+
     value: ValueModel
     agent: AgentModel
     spec: Spec = eqx.field(static=True)
 
 
 class GPLMemory(eqx.Module):
+    """One memory per type inference network."""
+
     value: Memory
     agent: Memory
 
@@ -151,7 +155,7 @@ class GPL(AbstractLearner):
             ),
         )  # fmt: skip
         model = GPLModel(value, agent, spec)
-        return TrainState(model, value, self.optimiser.init(model), jnp.zeros((), jnp.int32))
+        return TrainState(model, value, self.optimiser.init(eqx.filter(model, eqx.is_array)), jnp.zeros((), jnp.int32))
 
     @property
     def optimiser(self) -> optax.GradientTransformation:
@@ -178,11 +182,11 @@ class GPL(AbstractLearner):
 
         (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
-        model = optax.apply_updates(state.model, step)
-        target = optax.incremental_update(model.value, state.target, self.target_rate)
+        model: GPLModel = eqx.apply_updates(state.model, step)
+        target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model.value, state.target)
         # The last observation opens the next chunk too, so the target remembers only what came before it.
         context = jax.tree.map(lambda leaf: leaf[-2], target_memory)
-        metrics |= {"gradient_norm": optax.global_norm(gradient)}
+        metrics |= {"gradient_norm": optax.tree.norm(gradient)}
         return TrainState(model, target, opt_state, state.updates + 1), context, metrics
 
     def loss(

@@ -46,7 +46,7 @@ def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> Array:
     return jnp.stack(threefry(key, counter, jnp.full(shape, SPLIT, jnp.uint32)), -1)
 
 
-def _fold_in(key: UInt32[Array, "2"], data: Array) -> UInt32[Array, "2"]:
+def _fold_in(key: UInt32[Array, "2"], data: int | Array) -> UInt32[Array, "2"]:
     return jnp.stack(threefry(key, jnp.asarray(data).astype(jnp.uint32), jnp.uint32(FOLD)))
 
 

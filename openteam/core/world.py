@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 
@@ -59,3 +60,16 @@ class AbstractWorld(eqx.Module, Generic[State]):
     @abstractmethod
     def check(self, slots: int) -> None:
         """Raise a ``UserError`` if so many agents cannot live here."""
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """A world that can show itself."""
+
+    def rgb(self, state: Any) -> np.ndarray:
+        """A picture, ``[height, width, 3]`` of bytes."""
+        ...
+
+    def text(self, state: Any) -> str:
+        """The same in characters."""
+        ...

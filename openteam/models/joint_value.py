@@ -87,9 +87,7 @@ class JointValueModel(eqx.Module):
     rank: int = eqx.field(static=True)
     form: Pairwise = eqx.field(static=True)
 
-    def __init__(
-        self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, rank: int, form: Pairwise
-    ):
+    def __init__(self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, rank: int, form: Pairwise):
         k_singular, k_pairwise = jax.random.split(key)
         parts = 2 if form == "factored" else 3
         self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from openteam.core.types import Observation, Spec
@@ -60,9 +59,7 @@ class TypeInference(eqx.Module):
         )
         return self.types(hidden.reshape(time, *rows, -1))
 
-    def unroll(
-        self, memory: Memory, obs: Observation, fresh: Bool[Array, "time envs slots"]
-    ) -> Memory:
+    def unroll(self, memory: Memory, obs: Observation, fresh: Bool[Array, "time envs slots"]) -> Memory:
         """Memories after each of several steps of several environments; only the recurrence is sequential."""
         encoded = self.encode(obs)
 

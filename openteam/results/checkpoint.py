@@ -31,7 +31,7 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:
     """Write all arrays of a tree, and what is needed to understand them."""
-    arrays = {name: np.ascontiguousarray(leaf) for name, leaf in named_leaves(tree).items()}
+    arrays = {name: np.asarray(leaf, order="C") for name, leaf in named_leaves(tree).items()}
     # One entry of metadata only: safetensors would write several in any order, and equal runs make equal files.
     metadata = {"openteam": json.dumps(header | {"digest": digest(arrays)})}
     write_atomic(path, save(arrays, metadata))
@@ -83,5 +83,5 @@ def digest(arrays: dict[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         total.update(f"{name} {array.shape} {array.dtype} ".encode())
-        total.update(np.ascontiguousarray(array).tobytes())
+        total.update(array.tobytes())
     return total.hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import Any
 
 from openteam.errors import UserError
@@ -18,8 +19,9 @@ def register(*classes: type) -> None:
 def to_json(value: Any) -> Any:
     """Nested modules as plain dictionaries."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
-        return {"class": type(value).__name__} | fields
+        # What a class is made of is what its constructor takes; anything else it derives.
+        arguments = inspect.signature(type(value)).parameters
+        return {"class": type(value).__name__} | {name: to_json(getattr(value, name)) for name in arguments}
     if isinstance(value, dict):
         return {name: to_json(item) for name, item in value.items()}
     if isinstance(value, (tuple, list)):

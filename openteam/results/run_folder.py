@@ -1,11 +1,11 @@
 """A run is a folder that explains itself.
 
-    config.json             task, learner and settings, complete
-    about.json              commit, versions, machine, command
-    train.jsonl             a row of metrics per stretch of training
-    episodes.jsonl          a row per evaluation episode
-    checkpoints/*.safetensors   policies, each with its configuration in the header
-    state.safetensors       everything needed to go on; replaced at every checkpoint
+config.json             task, learner and settings, complete
+about.json              commit, versions, machine, command
+train.jsonl             a row of metrics per stretch of training
+episodes.jsonl          a row per evaluation episode
+checkpoints/*.safetensors   policies, each with its configuration in the header
+state.safetensors       everything needed to go on; replaced at every checkpoint
 """
 
 from __future__ import annotations

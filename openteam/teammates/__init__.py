@@ -2,5 +2,6 @@
 
 from openteam.teammates.foragers import Forager, Foragers
 from openteam.teammates.pool import AbstractFamily, Pool
+from openteam.teammates.uniform import UniformRandom
 
-__all__ = ["AbstractFamily", "Forager", "Foragers", "Pool"]
+__all__ = ["AbstractFamily", "Forager", "Foragers", "Pool", "UniformRandom"]

@@ -114,7 +114,8 @@ def state_of(grid, task, slots, types=0):
 def test_a_teammate_sees_itself_in_row_0_and_the_learner_in_its_own():
     task = lone_task(Pool((Diaries(),)), 4)
     state = state_of("A1 . . 1 \n . b2 . . \n . . c3 . \n . 2 . .", task, 4)
-    _, ((seen, _),) = eqx.filter_jit(task.teammates_act)(jax.random.key(0), state)
+    act = jax.jit(lambda key: task.teammates_act(key, state), compiler_options=QUICK)
+    _, ((seen, _),) = act(jax.random.key(0))
     a, b, c, nobody = [0, 0, 1], [1, 1, 2], [2, 2, 3], [-1, -1, 0]
     assert seen.agents[0].tolist() == [a, b, c, nobody]
     assert seen.agents[1].tolist() == [b, a, c, nobody]
@@ -133,7 +134,7 @@ def test_teammates_of_one_type_draw_independently():
     assert (actions[:, 1] == actions[:, 2]).mean() == pytest.approx(1 / 5, abs=0.05)
 
 
-ENVS, STEPS = 256, 60
+ENVS, STEPS = 128, 55
 TASK = Task(
     world=Foraging(size=6),
     openness=Lifetimes(cap=3, start_low=2, start_high=3, lifetime=(3, 6), wait=(2, 4)),
@@ -186,5 +187,5 @@ def test_nothing_is_remembered_of_or_by_a_newcomer(played):
         assert (known[step][going_on] == expected[going_on]).all()
         assert (known[step][ends[step]] == 0).all()
         there = np.where(joined[step] | ends[step][:, None], 0, there + 1)
-    assert joined.sum() > 1000
+    assert joined.sum() > 500
     assert ends.sum() > ENVS

@@ -42,7 +42,7 @@ class Progress:
     steps_per_second: float | None = None
     train_return: float | None = None
     evaluation: dict[str, float] | None = None
-    metrics: dict[str, float] | None = None
+    metrics: dict[str, float | None] | None = None
 
 
 Report = Callable[[Progress], None]
@@ -86,6 +86,8 @@ class Training:
 
     def slices(self) -> list[Carry]:
         """The carry of each seed."""
+        if self.carry is None:
+            return []
         if self.alone:
             return [self.carry]
         return [jax.tree.map(lambda leaf, n=n: leaf[n], self.carry) for n in range(len(self.seeds))]
@@ -114,7 +116,9 @@ class Training:
         count = min((self.updates // row + 1) * row, boundary) - self.updates
         began = time.perf_counter()
         keys = self.one_or_all(split_key(self.keys, 1))
-        carry, sums = self.advance(self.task, self.learner, self.carry, keys, jnp.asarray(count), jnp.asarray(self.total))
+        carry, sums = self.advance(
+            self.task, self.learner, self.carry, keys, jnp.asarray(count), jnp.asarray(self.total)
+        )
         sums = {name: np.atleast_1d(np.asarray(value)) for name, value in sums.items()}
         seconds = time.perf_counter() - began
         self.check_finite(sums, carry)
@@ -167,6 +171,7 @@ class Training:
 
 
 def over_seeds(function: Callable, alone: bool, axes: tuple) -> Callable:
+    """Batched over seeds, unless there is only one: then nothing differs from a plain call, bit for bit."""
     return function if alone else jax.vmap(function, in_axes=axes)
 
 
@@ -190,7 +195,12 @@ def start_training(
     made = [
         RunFolder.create(
             path,
-            {"task": to_json(task), "learner": to_json(learner), "settings": dataclasses.asdict(settings), "seed": seed},
+            {
+                "task": to_json(task),
+                "learner": to_json(learner),
+                "settings": dataclasses.asdict(settings),
+                "seed": seed,
+            },
         )
         for seed, path in zip(seeds, folders, strict=True)
     ]
@@ -202,7 +212,11 @@ def resume_training(path: Path | str) -> Training:
     folder = RunFolder.open(path)
     config = folder.config
     training = Training(
-        from_json(config["task"]), from_json(config["learner"]), Settings(**config["settings"]), [config["seed"]], [folder]
+        from_json(config["task"]),
+        from_json(config["learner"]),
+        Settings(**config["settings"]),
+        [config["seed"]],
+        [folder],
     )
     if not folder.state.exists():
         folder.cut_rows(dict.fromkeys(ROW_FILES, 0))
@@ -240,4 +254,5 @@ def resume(path: Path | str, *, report: Report = silent) -> Run:
 
 
 def finished(training: Training) -> Run:
+    """What is left of a training that came to its end."""
     return Run(training.folders[0], training.learner.frozen(training.slices()[0].train.model))

@@ -15,6 +15,7 @@ Write = Callable[[int, dict[str, float]], None]
 
 
 def tensorboard(folder: Path) -> tuple[Write, Callable[[], None]]:
+    """Event files beside the rows."""
     writer = _import("tensorboardX", "tensorboard").SummaryWriter(str(folder / "tensorboard"))
 
     def write(step: int, metrics: dict[str, float]) -> None:
@@ -25,11 +26,13 @@ def tensorboard(folder: Path) -> tuple[Write, Callable[[], None]]:
 
 
 def wandb(folder: Path) -> tuple[Write, Callable[[], None]]:
+    """Weights & Biases, also offline."""
     run = _import("wandb", "wandb").init(project="openteam", name=folder.name, dir=str(folder), reinit="create_new")
     return lambda step, metrics: run.log(metrics, step=step), run.finish
 
 
 def trackio(folder: Path) -> tuple[Write, Callable[[], None]]:
+    """A local database."""
     run = _import("trackio", "trackio").init(project="openteam", name=folder.name)
     return lambda step, metrics: run.log(metrics, step=step), run.finish
 
@@ -48,11 +51,10 @@ def logging_to(name: str, folders: Sequence[Path]) -> Iterator[Report]:
         yield silent
         return
     open_logs: dict[int, tuple[Write, Callable[[], None]]] = {}
-    _check = LOGGERS[name]
 
     def report(progress: Progress) -> None:
         if progress.seed not in open_logs:
-            open_logs[progress.seed] = _check(folders[len(open_logs)])
+            open_logs[progress.seed] = LOGGERS[name](folders[len(open_logs)])
         write, _ = open_logs[progress.seed]
         evaluation = {f"evaluation/{split}": mean for split, mean in (progress.evaluation or {}).items()}
         training = {f"train/{key}": value for key, value in (progress.metrics or {}).items() if value is not None}

@@ -39,9 +39,7 @@ def act_and_step(
     return Actor(env, timestep, memory), actions, truth
 
 
-def collect(
-    task: Task, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int
-) -> tuple[Actor, Chunk]:
+def collect(task: Task, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int) -> tuple[Actor, Chunk]:
     """Act for a few steps with a fixed policy and keep everything."""
     envs = actor.timestep.reward.shape[0]
     keys = jax.random.split(key, (steps, envs, 2))

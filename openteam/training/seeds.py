@@ -17,7 +17,8 @@ from openteam.training.driver import Progress, Report, resume_training
 
 def advance_runs(folders: Sequence[Path], report: Report) -> None:
     """Bring runs that exist on disk to their end, as many at a time as there are cores."""
-    waiting, running = list(folders), {}
+    waiting = list(folders)
+    running: dict[Connection, tuple] = {}
     free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     context = multiprocessing.get_context("spawn")
     try:
@@ -29,7 +30,8 @@ def advance_runs(folders: Sequence[Path], report: Report) -> None:
                 process.start()
                 theirs.close()
                 running[ours] = (process, core, folder)
-            for connection in wait(list(running)):
+            ready = set(wait(list(running)))
+            for connection in [one for one in running if one in ready]:
                 if not _relay(connection, running[connection], report):
                     process, core, _ = running.pop(connection)
                     process.join()
@@ -46,8 +48,9 @@ def _relay(connection: Connection, worker: tuple, report: Report) -> bool:
         message = connection.recv()
     except EOFError:
         process.join()
-        raise UserError(f"The process of {folder} died (exit code {process.exitcode}). Resume: openteam resume {folder}")\
-            from None  # fmt: skip
+        raise UserError(
+            f"The process of {folder} died with exit code {process.exitcode}. To go on: openteam resume {folder}"
+        ) from None
     if isinstance(message, Progress):
         report(message)
         return True

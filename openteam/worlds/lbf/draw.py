@@ -68,7 +68,8 @@ def to_rgb(state: ForagingState, size: int, pixels: int = 48) -> UInt8[np.ndarra
     except ImportError as error:
         raise UserError("Drawing pictures needs Pillow, which is missing: pip install 'openteam[plots]'.") from error
     unit, everyone = pixels * FINER, bodies(state)
-    image = Image.new("RGB", (size * unit + FINER,) * 2, PAPER)
+    edge = size * unit + FINER
+    image = Image.new("RGB", (edge, edge), PAPER)
     pen = ImageDraw.Draw(image)
     for at in range(0, size * unit + 1, unit):
         pen.rectangle((at, 0, at + FINER - 1, image.height), fill=LINES)

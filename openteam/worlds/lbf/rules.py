@@ -41,9 +41,7 @@ def move(state: ForagingState, actions: Int[Array, "slots"]) -> Int[Array, "slot
     return jnp.where(alone[:, None], target, state.position)
 
 
-def load(
-    state: ForagingState, loading: Bool[Array, "slots"]
-) -> tuple[Int[Array, "foods"], Float[Array, "slots"]]:
+def load(state: ForagingState, loading: Bool[Array, "slots"]) -> tuple[Int[Array, "foods"], Float[Array, "slots"]]:
     """Food levels after loading, and the level of what each agent helped to take."""
     helping = beside_food(state) & loading[:, None]
     strength = (helping * state.level[:, None]).sum(0)

@@ -83,18 +83,14 @@ def place_food(
     return order @ cells, (order @ room.astype(jnp.int32)).astype(bool)
 
 
-def start_state(
-    key: Array, present: Bool[Array, "slots"], size: int, foods: int, max_level: int
-) -> ForagingState:
+def start_state(key: Array, present: Bool[Array, "slots"], size: int, foods: int, max_level: int) -> ForagingState:
     """Agents first, then food. A food's level is uniform over 1 .. S - 1, S being the summed levels at the start."""
     slots = present.shape[0]
     u_cell, u_level, u_food, u_food_level = jnp.split(
         jax.random.uniform(key, (2 * slots + 2 * foods,)), (slots, 2 * slots, 2 * slots + foods)
     )
     level = draw_level(u_level, max_level)
-    position = place_agents(
-        u_cell, jnp.zeros((slots, 2), jnp.int32), present, present, jnp.zeros((size, size), bool)
-    )
+    position = place_agents(u_cell, jnp.zeros((slots, 2), jnp.int32), present, present, jnp.zeros((size, size), bool))
     food_position, room = place_food(u_food, occupied(position, present, size))
     heaviest = jnp.maximum((level * present).sum() - 1, 1)
     food_level = draw_level(u_food_level, heaviest)

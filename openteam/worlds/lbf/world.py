@@ -5,10 +5,12 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
+from openteam.worlds.lbf.draw import to_rgb, to_text
 from openteam.worlds.lbf.rules import effective, transition
 from openteam.worlds.lbf.start import draw_level, occupied, place_agents, start_state
 from openteam.worlds.lbf.state import ACTION_NAMES, ForagingState
@@ -65,6 +67,12 @@ class Foraging(AbstractWorld[ForagingState]):
         compact = jnp.where(chosen.any(1)[:, None], chosen.astype(jnp.int32) @ foods, absent)
         agents = jnp.where(state.present[:, None], agents, absent)
         return agents.astype(jnp.float32), compact.ravel().astype(jnp.float32)
+
+    def rgb(self, state: ForagingState) -> np.ndarray:
+        return to_rgb(state, self.size)
+
+    def text(self, state: ForagingState) -> str:
+        return to_text(state, self.size)
 
     def check(self, slots: int) -> None:
         if self.size < 3 or self.foods < 1 or self.max_level < 1:

@@ -16,7 +16,10 @@ from openteam.worlds.probes.tasks import PROBES
 from openteam.worlds.probes.teammates import Stubborn, Stubborns
 from openteam.worlds.probes.world import Probe
 
+CLASSES = (Arrival, Company, Constant, Delayed, Lamp, Match, OwnAction, Probe, Stubborns, TeammateAction)
+
 __all__ = [
+    "CLASSES",
     "PROBES",
     "AbstractPayoff",
     "Arrival",

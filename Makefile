@@ -1,0 +1,23 @@
+# Both targets set everything up by themselves, from a bare Python 3.11 or newer.
+PYTHON ?= python3
+
+.PHONY: demo test clean
+
+demo: .venv/.plots
+	rm -rf demo
+	.venv/bin/openteam demo --out demo
+
+test: .venv/.test
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/pyright
+	.venv/bin/pytest -q -n 2 --dist worksteal
+
+clean:
+	rm -rf .venv demo
+
+.venv/.%: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("openteam needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$*]' -c constraints.txt
+	touch $@

@@ -1,0 +1,166 @@
+"""``openteam bench``: speed as ratios within one run, never as a promise about another machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import resource
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from openteam.bench.measure import (
+    TrainingSpeed,
+    decision_microseconds,
+    matmul_gigaflops,
+    raw_steps_per_second,
+    training_speed,
+)
+from openteam.bench.peers import jumanji_lbf_steps_per_second
+from openteam.presets import ALGORITHMS
+from openteam.registry import make, make_algorithm
+from openteam.results.run_folder import about, cpu_model
+
+RELEASED = {"lbf": (206, 287), "lbf-released": (206, 287)}
+"""Training steps/s of the paper's released code, GPL-Q, measured on a 2-core machine of 150-190 GFLOP/s a core."""
+TEAMS = (3, 5, 10, 100, 1000)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """Measure training, collecting, raw stepping, compilation and decisions, beside plain matrix products."""
+
+    tasks: tuple[str, ...] = ("lbf-released",)
+    """Tasks to measure."""
+    algorithms: tuple[str, ...] = tuple(ALGORITHMS)
+    """Algorithms to measure."""
+    envs: tuple[int, ...] = (16, 64)
+    """Environments that train side by side."""
+    raw_envs: tuple[int, ...] = (64, 1024)
+    """Environments that are stepped side by side without learning."""
+    processes: int = 1
+    """Also train in this many processes at once, one pinned to each core, and add their speeds."""
+    budget: float = 3.0
+    """Seconds for each figure."""
+    json: Path | None = None
+    """Also write the figures there."""
+
+    def __call__(self) -> None:
+        console = Console()
+        console.print(f"{cpu_model()}, {os.cpu_count()} cores; one thread per process; best of repeated calls.")
+        figures: dict[str, Any] = {"about": about(), "training": [], "raw": [], "decision": []}
+        self.training(console, figures)
+        self.raw(console, figures)
+        self.decisions(console, figures)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        console.print(f"Peak memory of this process, compiler included: {peak:,.0f} MB")
+        figures["peak_megabytes"] = peak
+        if self.json:
+            self.json.write_text(json.dumps(figures, indent=1) + "\n")
+
+    def training(self, console: Console, figures: dict[str, Any]) -> None:
+        table = Table(
+            "task", "algorithm", "envs", "training\nsteps/s", "collecting\nsteps/s", "MFLOP\n/step", "GFLOP/s",
+            "of plain\nproducts", "compile s\ncold / cached", "program\nMB", "x released\ncode", title="Training",
+        )  # fmt: skip
+        for task in self.tasks:
+            for algorithm in self.algorithms:
+                for envs in self.envs:
+                    speed = training_speed(make(task), with_envs(algorithm, envs), self.budget)
+                    figures["training"].append(
+                        {"task": task, "algorithm": algorithm, "envs": envs, "share": speed.share}
+                        | dataclasses.asdict(speed)
+                    )
+                    table.add_row(task, algorithm, str(envs), *training_cells(task, speed))
+        console.print(table)
+        if self.processes > 1:
+            envs = self.envs[0]
+            speeds = in_parallel(self.tasks[0], self.algorithms[0], envs, self.budget, self.processes)
+            figures["parallel"] = speeds
+            console.print(
+                f"{self.algorithms[0]} on {self.tasks[0]}, {envs} environments, {self.processes} processes at once: "
+                + " + ".join(f"{speed:,.0f}" for speed in speeds)
+                + f" = {sum(speeds):,.0f} steps/s, {ratio(self.tasks[0], sum(speeds))} times the released code"
+            )
+
+    def raw(self, console: Console, figures: dict[str, Any]) -> None:
+        table = Table(
+            "task", "envs", "steps/s", "jumanji LBF\nsteps/s", "ratio", title="Raw stepping, teammates acting"
+        )
+        for task in self.tasks:
+            for envs in self.raw_envs:
+                ours = raw_steps_per_second(make(task), envs, self.budget)
+                peer = jumanji_lbf_steps_per_second(envs, self.budget) if task.startswith("lbf") else None
+                figures["raw"].append({"task": task, "envs": envs, "steps_per_second": ours, "jumanji": peer})
+                cells = (f"{peer:,.0f}", f"{ours / peer:.2f}") if peer else ("not installed", "")
+                table.add_row(task, str(envs), f"{ours:,.0f}", *cells)
+        console.print(table)
+
+    def decisions(self, console: Console, figures: dict[str, Any]) -> None:
+        table = Table(
+            "algorithm", *(f"{team} agents" for team in TEAMS), title="One decision, microseconds (per agent)"
+        )
+        for algorithm in self.algorithms:
+            learner, spec = make_algorithm(algorithm), make(self.tasks[0]).spec
+            costs = [decision_microseconds(learner, spec, team, self.budget / 2) for team in TEAMS]
+            figures["decision"].append({"algorithm": algorithm} | dict(zip(map(str, TEAMS), costs, strict=True)))
+            table.add_row(algorithm, *(f"{c:,.0f} ({c / n:.1f})" for c, n in zip(costs, TEAMS, strict=True)))
+        console.print(table)
+        plain = matmul_gigaflops(1024, 1024, 1024, self.budget)
+        figures["matmul_1024"] = plain
+        console.print(f"Plain matrix product, 1024 x 1024 x 1024: {plain:.0f} GFLOP/s on one thread")
+
+
+def with_envs(algorithm: str, envs: int) -> Any:
+    """The algorithm with that many environments."""
+    return dataclasses.replace(make_algorithm(algorithm), envs=envs)
+
+
+def training_cells(task: str, speed: TrainingSpeed) -> list[str]:
+    """The figures of one row, for people."""
+    return [
+        f"{speed.training:,.0f}",
+        f"{speed.collecting:,.0f}",
+        f"{speed.megaflop:.2f}",
+        f"{speed.gigaflops:.0f}",
+        f"{speed.share:.0%} of {speed.matmul_gigaflops:.0f}",
+        f"{speed.cold_seconds:.1f} / {speed.cached_seconds:.1f}",
+        f"{speed.megabytes:.0f}",
+        ratio(task, speed.training),
+    ]
+
+
+def ratio(task: str, steps_per_second: float) -> str:
+    """Against the released code's slowest and fastest figure."""
+    if task not in RELEASED:
+        return "-"
+    slow, fast = RELEASED[task]
+    return f"{steps_per_second / fast:.0f}-{steps_per_second / slow:.0f}"
+
+
+def in_parallel(task: str, algorithm: str, envs: int, budget: float, processes: int) -> list[float]:
+    """Training steps/s of several pinned processes that start measuring together."""
+    context = multiprocessing.get_context("spawn")
+    barrier, queue = context.Barrier(processes), context.Queue()
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0] * processes
+    workers = [
+        context.Process(target=_worker, args=(task, algorithm, envs, budget, cores[n % len(cores)], barrier, queue))
+        for n in range(processes)
+    ]
+    for worker in workers:
+        worker.start()
+    speeds = [queue.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return speeds
+
+
+def _worker(task: str, algorithm: str, envs: int, budget: float, core: int, barrier: Any, queue: Any) -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})
+    barrier.wait()
+    queue.put(training_speed(make(task), with_envs(algorithm, envs), budget, matmul=False).training)

@@ -1,0 +1,142 @@
+"""What is measured. Every figure is the best of repeated calls within a time budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from openteam.bench.timing import compile_twice, lowered, seconds_per_call
+from openteam.core.learner import AbstractLearner
+from openteam.core.policy import AbstractPolicy
+from openteam.core.random import key as make_key
+from openteam.core.types import Observation, Spec
+from openteam.task import Task
+from openteam.training.loop import advance, one_update, start_carry
+from openteam.training.rollout import collect
+
+
+@dataclass(frozen=True)
+class TrainingSpeed:
+    """One algorithm on one task."""
+
+    training: float  # steps/s
+    collecting: float  # steps/s
+    cold_seconds: float
+    cached_seconds: float
+    megabytes: float
+    megaflop: float  # per environment step
+    gigaflops: float  # achieved
+    matmul_gigaflops: float  # plain products at the same row count
+
+    @property
+    def share(self) -> float:
+        return self.gigaflops / self.matmul_gigaflops
+
+
+def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: bool = True) -> TrainingSpeed:
+    """Training and collecting, beside plain matrix products of the widest layer at the rows of an update."""
+    key, chunk = make_key(0), learner.envs * learner.update_every
+    carry = eqx.filter_jit(start_carry)(task, learner, key)
+    updates = jnp.asarray(max(1, 16_000 // chunk))
+    program = compile_twice(advance, task, learner, carry, key, updates, updates * 1000)
+    train = seconds_per_call(lambda: program.call(task, learner, carry, key, updates, updates * 1000), budget)
+
+    def collect_only(task: Task, policy: AbstractPolicy, actor: Any, key: Any) -> Any:
+        def body(n: Any, state: tuple) -> tuple:
+            actor, total = state
+            actor, chunk = collect(task, policy, actor, jax.random.fold_in(key, n), learner.update_every)
+            return actor, total + chunk.timesteps.reward.sum() + chunk.timesteps.obs.agents.sum()
+
+        return jax.lax.fori_loop(0, updates, body, (actor, jnp.zeros(())))
+
+    policy = learner.policy(carry.train.model, jnp.zeros(()))
+    gather = eqx.filter_jit(collect_only)
+    collecting = seconds_per_call(lambda: gather(task, policy, carry.actor, key), budget / 2)
+    steps = int(updates) * chunk
+    megaflop = flops_per_update(task, learner, carry, key) / chunk / 1e6
+    return TrainingSpeed(
+        training=steps / train,
+        collecting=steps / collecting,
+        cold_seconds=program.cold_seconds,
+        cached_seconds=program.cached_seconds,
+        megabytes=program.megabytes,
+        megaflop=megaflop,
+        gigaflops=megaflop * steps / train / 1e3,
+        matmul_gigaflops=matmul_gigaflops(chunk * task.slots, 100, 400, budget / 2) if matmul else float("nan"),
+    )
+
+
+def flops_per_update(task: Task, learner: AbstractLearner, carry: Any, key: Any) -> float:
+    """From the compiled program's cost analysis. Loops are counted once there, so collecting is counted by the step."""
+
+    def flops(function: Any, *args: Any) -> float:
+        return lowered(function, *args).compile().compiled.cost_analysis()["flops"]
+
+    policy = learner.policy(carry.train.model, jnp.zeros(()))
+    once = flops(lambda c: one_update(task, learner, c, key, jnp.zeros(())), carry)
+    step = flops(lambda p, a: collect(task, p, a, key, 1), policy, carry.actor)
+    return once + (learner.update_every - 1) * step
+
+
+def matmul_gigaflops(rows: int, inner: int, outer: int, budget: float) -> float:
+    """Plain float32 products [rows, inner] @ [inner, outer], a hundred in a row."""
+    a, b = jnp.ones((rows, inner)), jnp.ones((inner, outer))
+
+    @jax.jit
+    def products(a: Any, b: Any) -> Any:
+        def body(_: Any, state: tuple) -> tuple:
+            a, total = state
+            return a + 1e-9 * total[:1, :inner], a @ b
+
+        return jax.lax.fori_loop(0, 100, body, (a, jnp.zeros((rows, outer))))
+
+    return 2e-9 * 100 * rows * inner * outer / seconds_per_call(lambda: products(a, b), budget)
+
+
+def raw_steps_per_second(task: Task, envs: int, budget: float) -> float:
+    """Stepping with all teammates and a random learner; its observations are used."""
+    steps = 100
+
+    @eqx.filter_jit
+    def play(task: Task, env: Any, key: Any) -> Any:
+        def step(state: tuple, number: Any) -> tuple:
+            env, seen = state
+            k_act, k_step = jax.random.split(jax.random.fold_in(key, number))
+            actions = jax.random.randint(k_act, (envs,), 0, task.world.actions)
+            env, timestep, _ = jax.vmap(task.step)(jax.random.split(k_step, envs), env, actions)
+            seen = seen + timestep.obs.agents.sum() + timestep.obs.shared.sum() + timestep.reward.sum()
+            return (env, seen), None
+
+        return jax.lax.scan(step, (env, jnp.zeros(())), jnp.arange(steps))[0]
+
+    env, _ = jax.jit(jax.vmap(task.reset))(jax.random.split(make_key(0), envs))
+    return steps * envs / seconds_per_call(lambda: play(task, env, make_key(1)), budget)
+
+
+def decision_microseconds(learner: AbstractLearner, spec: Spec, slots: int, budget: float) -> float:
+    """One decision of one learner in a team of that many."""
+    policy = learner.frozen(learner.init(make_key(0), spec).model)
+    k_agents, k_shared, k_act = jax.random.split(make_key(1), 3)
+    obs = Observation(
+        agents=jax.random.normal(k_agents, (slots, spec.agent_features)),
+        shared=jax.random.normal(k_shared, (spec.shared_features,)),
+        visible=jnp.ones(slots, bool),
+        legal=jnp.ones(spec.actions, bool),
+    )
+    repeats = max(1, 1000 // slots)
+
+    @eqx.filter_jit
+    def decide(policy: AbstractPolicy, memory: Any, obs: Observation) -> Any:
+        def body(_: Any, state: tuple) -> tuple:
+            memory, chosen = state
+            action, memory = policy.act(k_act, memory, obs, jnp.zeros(slots, bool))
+            return memory, chosen + action
+
+        return jax.lax.fori_loop(0, repeats, body, (memory, jnp.zeros((), jnp.int32)))
+
+    memory = policy.start(slots)
+    return 1e6 * seconds_per_call(lambda: decide(policy, memory, obs), budget) / repeats

@@ -1,0 +1,211 @@
+"""Whole runs on a probe: the same seed gives the same files, however often a run is stopped."""
+
+import dataclasses
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import openteam
+from openteam.errors import UserError
+from openteam.results.run_folder import RunFolder
+from openteam.training.driver import Training, start_training
+from openteam.training.settings import Settings
+
+SMALL = {
+    "envs": 4, "encoder_width": 8, "hidden": 8, "type_size": 4, "utility_width": 8, "rank": 2, "message_width": 4,
+    "embedding": 4, "readout_width": 4,
+}  # fmt: skip
+FLAGS = [word for name, value in SMALL.items() for word in (f"--algorithm.{name.replace('_', '-')}", str(value))]
+STEPS, EVERY = 4800, 1600
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "openteam", *words]
+
+
+@pytest.fixture(scope="module")
+def env(tmp_path_factory):
+    """One compile cache for all processes of this module."""
+    return os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
+
+
+def train_words(out, *more: str) -> list[str]:
+    words = ["--steps", str(STEPS), "--checkpoint-every", str(EVERY), "--evaluation-episodes", "8"]
+    return command("train", "probe-match", "gpl-q", *FLAGS, *words, "--out", str(out), *more)
+
+
+def checkpoint_bytes(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in RunFolder.open(folder).checkpoints}
+
+
+def rows_without_time(folder) -> list:
+    run = RunFolder.open(folder)
+    return [{k: v for k, v in row.items() if k != "seconds"} for row in run.rows("train.jsonl")] + run.rows(
+        "episodes.jsonl"
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, env):
+    out = tmp_path_factory.mktemp("runs") / "undisturbed"
+    subprocess.run(train_words(out), env=env, check=True, capture_output=True)
+    return out
+
+
+def test_the_same_seed_gives_the_same_files_bit_for_bit(undisturbed, tmp_path, env):
+    subprocess.run(train_words(tmp_path / "again"), env=env, check=True, capture_output=True)
+    assert checkpoint_bytes(tmp_path / "again") == checkpoint_bytes(undisturbed)
+    assert (tmp_path / "again/state.safetensors").read_bytes() == (undisturbed / "state.safetensors").read_bytes()
+    assert rows_without_time(tmp_path / "again") == rows_without_time(undisturbed)
+
+
+def test_another_seed_gives_another_result(undisturbed, tmp_path, env):
+    subprocess.run(train_words(tmp_path / "other", "--seed", "1"), env=env, check=True, capture_output=True)
+    ours, theirs = checkpoint_bytes(tmp_path / "other"), checkpoint_bytes(undisturbed)
+    assert ours.keys() == theirs.keys()
+    assert all(ours[name] != theirs[name] for name in ours)
+
+
+def test_a_run_killed_at_random_moments_and_resumed_ends_in_the_same_files(undisturbed, tmp_path, env):
+    out, chance = tmp_path / "killed", random.Random(0)
+    words, kills = train_words(out), 0
+    for _ in range(12):
+        process = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        patience = time.monotonic() + 60
+        seen = (out / "train.jsonl").stat().st_size if (out / "train.jsonl").exists() else 0
+        while process.poll() is None and time.monotonic() < patience:
+            size = (out / "train.jsonl").stat().st_size if (out / "train.jsonl").exists() else 0
+            if size > seen:  # it has begun to train: kill it within the next instants
+                time.sleep(chance.uniform(0, 0.15))
+                process.kill()
+                break
+            time.sleep(0.005)
+        kills += process.wait() == -signal.SIGKILL
+        words = command("resume", str(out))
+        if kills == 3:
+            break
+    assert kills > 0
+    subprocess.run(words, env=env, check=True, capture_output=True)
+    assert checkpoint_bytes(out) == checkpoint_bytes(undisturbed)
+    assert rows_without_time(out) == rows_without_time(undisturbed)
+
+
+def test_ctrl_c_writes_a_state_prints_how_to_resume_and_exits_with_2(undisturbed, tmp_path, env):
+    out = tmp_path / "interrupted"
+    process = subprocess.Popen(train_words(out), env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    while process.poll() is None and not (out / "train.jsonl").exists():
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2, errors
+    assert f"openteam resume {out}" in errors
+    assert "Traceback" not in errors
+    subprocess.run(command("resume", str(out)), env=env, check=True, capture_output=True)
+    assert checkpoint_bytes(out) == checkpoint_bytes(undisturbed)
+
+
+def test_several_seeds_in_processes_equal_single_runs(undisturbed, tmp_path, env):
+    subprocess.run(train_words(tmp_path / "seeds", "--seeds", "2"), env=env, check=True, capture_output=True)
+    assert checkpoint_bytes(tmp_path / "seeds/seed-0") == checkpoint_bytes(undisturbed)
+    assert checkpoint_bytes(tmp_path / "seeds/seed-1").keys() == checkpoint_bytes(undisturbed).keys()
+
+
+def test_a_finished_run_that_is_resumed_changes_nothing(undisturbed, env):
+    before = checkpoint_bytes(undisturbed), rows_without_time(undisturbed)
+    subprocess.run(command("resume", str(undisturbed)), env=env, check=True, capture_output=True)
+    assert (checkpoint_bytes(undisturbed), rows_without_time(undisturbed)) == before
+
+
+def test_a_run_folder_explains_itself(undisturbed):
+    config = json.loads((undisturbed / "config.json").read_text())
+    about = json.loads((undisturbed / "about.json").read_text())
+    assert config["task"]["name"] == "probe-match"
+    assert config["learner"]["class"] == "GPL"
+    assert config["learner"]["hidden"] == 8
+    assert config["settings"]["steps"] == STEPS
+    assert about["versions"]["jax"]
+    assert "probe-match" in about["command"]
+    rows = RunFolder.open(undisturbed).rows("episodes.jsonl")
+    assert {row["step"] for row in rows} == set(range(0, STEPS + 1, EVERY))
+    assert len(rows) == 8 * (STEPS // EVERY + 1)
+
+
+def learner(**changes) -> openteam.GPL:
+    return openteam.GPL(**SMALL | changes)
+
+
+def test_python_and_command_line_are_the_same(undisturbed, tmp_path):
+    run = openteam.train(
+        openteam.make("probe-match"), learner(), steps=STEPS, checkpoint_every=EVERY, evaluation_episodes=8,
+        out=tmp_path / "python",
+    )  # fmt: skip
+    played = openteam.evaluate(run.policy, openteam.make("probe-match"), episodes=64)
+    loaded = openteam.evaluate(openteam.load(tmp_path / "python"), openteam.make("probe-match"), episodes=64)
+    np.testing.assert_array_equal(played.returns, loaded.returns)
+    # The test process compiles with shape checks and another cache, the arithmetic is the same.
+    ours, theirs = (openteam.load(path).model.value.joint.singular for path in (tmp_path / "python", undisturbed))
+    for a, b in zip(ours.layers, theirs.layers, strict=True):
+        np.testing.assert_allclose(a.bias, b.bias, rtol=1e-4, atol=1e-5)
+
+
+def test_seeds_batched_by_vmap_learn_like_single_runs(tmp_path):
+    settings = Settings(240, 120, 4)
+    task, alone = openteam.make("probe-match"), []
+    both = start_training(task, learner(), settings, [0, 1], [tmp_path / "a", tmp_path / "b"])
+    with jax.debug_key_reuse(False):  # the checker takes the batched loop's two passes for a reuse
+        both.run()
+    for seed in (0, 1):
+        single = start_training(task, learner(), settings, [seed], [tmp_path / f"single-{seed}"])
+        single.run()
+        alone.append(single.slices()[0].train.model)
+    for batched, single in zip(both.slices(), alone, strict=True):
+        joint = batched.train.model.value.joint.singular.layers[0].bias
+        np.testing.assert_allclose(joint, single.value.joint.singular.layers[0].bias, rtol=1e-4, atol=1e-5)
+    resumed = openteam.load(tmp_path / "a")
+    assert resumed.model.spec == task.spec
+
+
+def test_a_number_that_is_not_finite_stops_the_run_and_names_the_step(tmp_path):
+    task = openteam.make("probe-match")
+    training = start_training(task, learner(), Settings(480, 160, 4), [0], [tmp_path / "run"])
+    training.carry = training.begin()
+    training.checkpoint(lambda progress: None)
+    training.stretch(lambda progress: None)
+    good = (tmp_path / "run/state.safetensors").read_bytes()
+    bias = training.carry.train.model.value.joint.singular.layers[0].bias
+    training.carry = eqx.tree_at(
+        lambda c: c.train.model.value.joint.singular.layers[0].bias, training.carry, bias.at[0].set(jnp.nan)
+    )
+    with pytest.raises(UserError, match=f"stopped being finite at step {training.step + training.chunk}. "):
+        training.stretch(lambda progress: None)
+    assert (tmp_path / "run/state.safetensors").read_bytes() == good
+
+
+def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
+    task = openteam.make("probe-match")
+    pool = openteam.Pool((*task.pool.families, openteam.Trained((str(undisturbed),))))
+    task = dataclasses.replace(task, pool=pool)
+    assert task.pool.names == ("always-0", "always-1", "undisturbed")
+    run = openteam.train(task, learner(), steps=64, evaluation_episodes=4, out=tmp_path / "run")
+    assert run.folder.config["task"]["pool"]["families"][1]["runs"] == [str(undisturbed)]
+
+
+def test_training_is_a_pure_function_of_its_pieces_not_of_where_it_is_cut(tmp_path):
+    task = openteam.make("probe-match")
+    whole = Training(task, learner(), Settings(640, 640, 4), [0], [RunFolder(tmp_path)])
+    carry = whole.begin()
+    keys = whole.one_or_all(whole.keys)
+    at_once, _ = whole.advance(task, learner(), carry, keys, jnp.asarray(10), jnp.asarray(40))
+    half, _ = whole.advance(task, learner(), carry, keys, jnp.asarray(3), jnp.asarray(40))
+    in_two, _ = whole.advance(task, learner(), half, keys, jnp.asarray(7), jnp.asarray(40))
+    assert eqx.tree_equal(at_once, in_two)
