@@ -22,11 +22,11 @@ PARITY = 0x1BD11BDA
 BITS, SPLIT, FOLD = range(3)
 
 
-def threefry(key: UInt32[Array, "2"], low: Array, high: Array) -> tuple[Array, Array]:
+def threefry(key: UInt32[Array, "2"], low: Array, high: Array, rounds: int = ROUNDS) -> tuple[Array, Array]:
     """Encrypt two counter words."""
     schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(PARITY))
     low, high = low + schedule[0], high + schedule[1]
-    for number in range(ROUNDS):
+    for number in range(rounds):
         turn = ROTATIONS[number % 8]
         low = low + high
         high = ((high << jnp.uint32(turn)) | (high >> jnp.uint32(32 - turn))) ^ low
