@@ -1,7 +1,5 @@
 """What the driver trains."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

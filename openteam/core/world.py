@@ -1,7 +1,5 @@
 """The physics of bodies in slots."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 

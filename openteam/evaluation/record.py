@@ -7,6 +7,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
@@ -46,16 +47,16 @@ def _play(task: Task, policy: AbstractPolicy, keys: Key[Array, "episodes"]) -> t
         k_start, k_steps = jax.random.split(key)
         env, timestep = task.reset(k_start)
 
-        def step(carry: tuple, key: Array) -> tuple:
+        def step(carry: tuple, number: Array) -> tuple:
             env, timestep, memory = carry
-            k_act, k_env = jax.random.split(key)
+            k_act, k_env = jax.random.split(jax.random.fold_in(k_steps, number))
             action, memory = policy.act(k_act, memory, timestep.obs, timestep.fresh)
             env, timestep, _ = task.advance(k_env, env, action)
             return (env, timestep, memory), (env.world, timestep.reward, timestep.ends)
 
         first = (env, timestep, policy.start(task.slots))
-        _, (worlds, rewards, ends) = jax.lax.scan(step, first, jax.random.split(k_steps, task.horizon))
-        worlds = jax.tree.map(lambda start, rest: jax.numpy.concatenate([start[None], rest]), env.world, worlds)
+        _, (worlds, rewards, ends) = jax.lax.scan(step, first, jnp.arange(task.horizon))
+        worlds = jax.tree.map(lambda start, rest: jnp.concatenate([start[None], rest]), env.world, worlds)
         return worlds, rewards, ends
 
     return jax.vmap(episode)(keys)

@@ -8,8 +8,6 @@ section) the sum over pairs is (|sum_j f_j|^2 - sum_j |f_j|^2) / 2 with f_j = F_
 probability vector: linear in the team. With one factor per ordered pair (the appendix) it is quadratic.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Literal
 

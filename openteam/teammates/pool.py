@@ -1,7 +1,5 @@
 """The teammates' policies: families of stacked members, one of which is drawn at every entry."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any
 

@@ -3,6 +3,7 @@
 The acting teammate is always ``b``.
 """
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +25,8 @@ QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": Fal
 def decide(state, draws):
     """For every type and draw: which food it goes for (row and column, or -1 for none) and what it does."""
     obs = FullView()(jax.random.key(0), WORLD, state, jnp.array(1))
+    # Nonsense in rows that are not visible must not matter.
+    obs = eqx.tree_at(lambda o: o.agents, obs, jnp.where(obs.visible[:, None], obs.agents, 9.0))
 
     def one(index, uniform, key):
         member = Foragers().member(index)

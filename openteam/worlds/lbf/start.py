@@ -17,7 +17,6 @@ def draw_cell(uniform: Float[Array, ""], allowed: Bool[Array, "size size"]) -> I
     """A uniformly drawn allowed cell. With no allowed cell the last one: callers check ``allowed.any()``."""
     size = allowed.shape[0]
     count = jnp.cumsum(allowed.ravel())
-    # uniform < 1 may round up to 1 in the product: the last allowed cell is the largest answer.
     index = jnp.minimum(jnp.searchsorted(count, uniform * count[-1], side="right", method="compare_all"), size**2 - 1)
     return jnp.stack([index // size, index % size]).astype(jnp.int32)
 
@@ -47,7 +46,7 @@ def place_agents(
     joining: Bool[Array, "slots"],
     blocked: Bool[Array, "size size"],
 ) -> Int[Array, "slots 2"]:
-    """Put joining agents on free cells, one after the other; never on the last row or column."""
+    """Put joining agents on free cells, one after the other; on the last row or column only if all else is taken."""
     size = blocked.shape[0]
     inner = jnp.arange(size) < max(size - 1, 1)
     taken = occupied(position, there & ~joining, size) | blocked

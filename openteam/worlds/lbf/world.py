@@ -22,7 +22,7 @@ class Foraging(AbstractWorld[ForagingState]):
     size: int = eqx.field(static=True, default=8)
     """Rows and columns of the square grid."""
     foods: int = eqx.field(static=True, default=3)
-    """Objects at the start of an episode; they never come back."""
+    """Objects at the start of an episode; they never come back. One that finds no room is left out."""
     max_level: int = eqx.field(static=True, default=2)
     """Agents' levels are uniform over 1 to this."""
 
@@ -85,4 +85,9 @@ class Foraging(AbstractWorld[ForagingState]):
             raise UserError(
                 f"{slots} agents do not fit on a {self.size}x{self.size} grid with {self.foods} foods: at most "
                 f"{free} cells are free. Lower the cap or raise the world's size."
+            )
+        if (self.size - 2) ** 2 <= slots:
+            raise UserError(
+                f"On a {self.size}x{self.size} grid {slots} agents may leave no room for food, which is never at "
+                "the border. Lower the cap or raise the world's size."
             )
