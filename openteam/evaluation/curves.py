@@ -49,11 +49,12 @@ def draw_curves(
         for label, value in (lines or {}).items():
             if label.startswith(f"{split}:"):
                 axis.axhline(value, linestyle="--", linewidth=1, color="grey")
-                axis.annotate(label.split(":", 1)[1], (axis.get_xlim()[1], value), ha="right", va="bottom", fontsize=8,
+                axis.annotate(label.split(":", 1)[1], (axis.get_xlim()[0], value), ha="left", va="bottom", fontsize=8,
                               color="grey")  # fmt: skip
         axis.set(title=split, xlabel="million steps")
         axis.grid(alpha=0.25)
     axes[0].set_ylabel("mean return per episode")
-    axes[0].legend(frameon=False, loc="lower right")
+    axes[0].legend(frameon=False)
+    axes[0].set_ylim(bottom=min(0, axes[0].get_ylim()[0]))
     figure.suptitle(title)
     figure.savefig(path, dpi=140)

@@ -112,7 +112,9 @@ class Training:
     def stretch(self, report: Report) -> None:
         """Train until the next row is due, and to a checkpoint if one is."""
         row = max(1, self.interval // ROWS_PER_CHECKPOINT)
-        boundary = min((self.updates // self.interval + 1) * self.interval, self.total)
+        boundary = (self.updates // self.interval + 1) * self.interval
+        if self.total - boundary < self.interval / 2:  # no checkpoint right before the last one
+            boundary = self.total
         count = min((self.updates // row + 1) * row, boundary) - self.updates
         began = time.perf_counter()
         keys = self.one_or_all(split_key(self.keys, 1))
