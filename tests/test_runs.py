@@ -26,7 +26,7 @@ SMALL = {
     "embedding": 4, "readout_width": 4,
 }  # fmt: skip
 FLAGS = [word for name, value in SMALL.items() for word in (f"--algorithm.{name.replace('_', '-')}", str(value))]
-STEPS, EVERY = 4800, 1600
+STEPS, EVERY = 64_000, 16_000  # long enough to be hit by a signal while it trains
 
 
 def command(*words: str) -> list[str]:

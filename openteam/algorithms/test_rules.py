@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from openteam.algorithms.rules import AbstractRule, QLearning, Schedule, SoftPolicyIteration
+from openteam.core import random
 from openteam.errors import UserError
 
 LN2 = np.log(2.0)
@@ -16,7 +17,7 @@ DRAWS = 20_000
 @eqx.filter_jit
 def frequencies(rule: AbstractRule, values: jax.Array, progress: jax.Array) -> jax.Array:
     """How often each action is chosen."""
-    keys = jax.random.split(jax.random.key(0), DRAWS)
+    keys = jax.random.split(random.key(0), DRAWS)
     actions = jax.vmap(lambda key: rule.act(key, values, progress))(keys)
     return (actions[:, None] == jnp.arange(len(values))).mean(0)
 

@@ -202,8 +202,8 @@ def test_a_world_that_cannot_be_is_refused(world):
 
 
 def test_a_team_that_does_not_fit_is_refused():
-    Foraging(size=5, foods=1).check(8)
-    with pytest.raises(UserError, match="9 agents may leave no room for food"):
-        Foraging(size=5, foods=1).check(9)
+    Foraging(size=5, foods=1).check(9)
+    with pytest.raises(UserError, match="10 agents may leave no room for food"):
+        Foraging(size=5, foods=1).check(10)
     with pytest.raises(UserError, match="9 agents do not fit on a 3x3 grid with 1 foods: at most 8 cells are free"):
         Foraging(size=3, foods=1).check(9)

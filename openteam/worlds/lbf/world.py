@@ -86,7 +86,7 @@ class Foraging(AbstractWorld[ForagingState]):
                 f"{slots} agents do not fit on a {self.size}x{self.size} grid with {self.foods} foods: at most "
                 f"{free} cells are free. Lower the cap or raise the world's size."
             )
-        if (self.size - 2) ** 2 <= slots:
+        if (self.size - 2) ** 2 < slots:
             raise UserError(
                 f"On a {self.size}x{self.size} grid {slots} agents may leave no room for food, which is never at "
                 "the border. Lower the cap or raise the world's size."
