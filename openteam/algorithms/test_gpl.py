@@ -104,7 +104,6 @@ def replayed(foraging) -> Any:
     """Memories that follow from a chunk's observations and the given flags."""
     state, chunks = foraging
     chunk = chunks["q"]
-
     look = jax.vmap(FORAGER.frozen(state.model).action_values)
 
     @eqx.filter_jit(compiler_options=ONCE)
@@ -123,7 +122,8 @@ def test_replaying_a_chunk_gives_the_memories_of_the_rollout_bit_for_bit(foragin
     acted = acted_on(chunk)
     assert acted.ends[1:].any()
     assert (acted.joined & ~acted.ends[..., None])[1:].any()
-    for rollout, replay in zip(jax.tree.leaves(chunk.memory), jax.tree.leaves(replayed(acted.fresh)), strict=True):
+    memory = replayed(acted.starts[..., None] | acted.joined)
+    for rollout, replay in zip(jax.tree.leaves(chunk.memory), jax.tree.leaves(memory), strict=True):
         np.testing.assert_array_equal(rollout, replay)
 
 

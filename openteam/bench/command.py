@@ -50,7 +50,7 @@ class Bench:
     """Also write the figures there."""
 
     def __call__(self) -> None:
-        console = Console()
+        console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
         console.print(f"{cpu_model()}, {os.cpu_count()} cores; one thread per process; best of repeated calls.")
         figures: dict[str, Any] = {"about": about(), "training": [], "raw": [], "decision": []}
         self.training(console, figures)
