@@ -62,9 +62,9 @@ Files   {self.out}/learning-curve.png
         {self.out}/episode.gif      an episode of the larger team, the best of 16
         {self.out}/run              configuration, rows, checkpoints
 Next    openteam evaluate {self.out}/run --split larger --episodes 2000
-        openteam train lbf gpl-q --steps 1.6e6 --seeds 2 --out RUN      two seeds at once, the paper's settings
-        openteam train lbf gpl-q --help                                 every setting
-        openteam list                                                   what else there is""")
+        openteam train lbf gpl-q --steps 1.6e6 --seeds 2 --out RUN
+        openteam train lbf gpl-q --help     every setting
+        openteam list                       what else there is""")
 
     def play(self, task: Task, policy: AbstractPolicy) -> dict[str, Episodes]:
         """The same episodes' starts for everybody, on every split."""
