@@ -187,15 +187,15 @@ def test_a_model_of_three_slots_acts_in_teams_of_one_and_of_a_thousand(foraging)
 # What it learns towards -------------------------------------------------------------------------------------------
 
 CUT = GPL(
-    rule=EitherRule(number(0)), envs=3, update_every=6, discount=0.7, target_rate=0.1, learning_rate=0.01,
+    rule=EitherRule(number(0)), envs=3, update_every=5, discount=0.7, target_rate=0.1, learning_rate=0.01,
     mask_illegal=True, **TINY,
 )  # fmt: skip
 
 
 def cut_task() -> Task:
-    """A game of five steps whose episodes are cut after two, just when the teammate joins."""
+    """A game of five steps that a teammate joins after two and whose episodes are cut after three."""
     world, openness = Probe(Constant(), length=5), Arrival(2)
-    return Task(world, openness, Pool((Stubborns(),)), horizon=2, time_limit_terminates=False)
+    return Task(world, openness, Pool((Stubborns(),)), horizon=3, time_limit_terminates=False)
 
 
 @eqx.filter_jit(compiler_options=ONCE)
@@ -205,7 +205,7 @@ def update(learner: GPL, state: TrainState, context: Any, chunk: Chunk) -> tuple
 
 @pytest.fixture(scope="module")
 def cut() -> tuple[TrainState, Chunk]:
-    """A model whose joint values are all zero, its random target, and six steps with three time limits."""
+    """A model whose joint values are all zero, its random target, and five steps of which the third meets the time limit."""
     task = cut_task()
     state = random_state(CUT, task.spec)
     state = eqx.tree_at(lambda s: s.model.value, state, jax.tree.map(jnp.zeros_like, state.model.value))
@@ -216,10 +216,9 @@ def cut() -> tuple[TrainState, Chunk]:
         return collect(task, policy, actor, random.key(2), CUT.update_every)[1]
 
     chunk = jax.jit(play, compiler_options=ONCE)()
-    ends = chunk.timesteps.ends
-    assert ends[1:].any()
     assert (chunk.timesteps.discount == 1).all()
-    assert (chunk.timesteps.joined[..., 1] == ends).all()
+    assert chunk.timesteps.ends[:, 0].tolist() == [False, False, False, True, False, False]
+    assert chunk.timesteps.joined[:, 0, 1].tolist() == [False, False, True, False, False, True]
     return state, chunk
 
 
