@@ -8,7 +8,8 @@ import pytest
 from openteam.errors import UserError
 from openteam.worlds.lbf import Foraging
 from openteam.worlds.lbf.draw import from_text
-from openteam.worlds.lbf.start import draw_cell, food_forbidden, place_agents, place_food
+from openteam.worlds.lbf.start import food_forbidden, place_food
+from openteam.worlds.placing import coordinates, draw_cell, number, place_agents
 
 WORLD = Foraging()
 MANY, SLOTS = 8192, 5
@@ -139,11 +140,36 @@ def test_allowed_cells_are_drawn_alike():
     assert_uniform(cells(np.asarray(drawn), 4), np.flatnonzero(allowed))
 
 
-def test_the_last_row_and_column_are_used_when_nothing_else_is_free():
-    taken = jnp.zeros((3, 3), bool).at[:2, :2].set(True)
+def test_cells_are_numbered_once_with_the_last_row_and_column_at_the_end():
+    grid = jnp.stack(jnp.meshgrid(jnp.arange(4), jnp.arange(4), indexing="ij"), -1)
+    numbers = np.asarray(number(grid, 4))
+    assert sorted(numbers.ravel().tolist()) == list(range(16))
+    assert numbers[:3, :3].max() == 8
+    assert (np.asarray(coordinates(jnp.asarray(numbers), 4)) == np.asarray(grid)).all()
+
+
+def test_the_last_row_and_column_are_used_alike_when_nothing_else_is_free():
+    taken = jnp.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0]])
     nobody, someone = jnp.array([False]), jnp.array([True])
-    position = jax.jit(place_agents)(jnp.array([0.5]), jnp.zeros((1, 2), jnp.int32), nobody, someone, taken)
-    assert 2 in position[0].tolist()
+
+    def place(uniform):
+        nowhere = jnp.zeros((1, 2), jnp.int32)
+        return place_agents(uniform[None], nowhere, nobody, someone, taken, jnp.ones(5, bool), 3)[0]
+
+    drawn = jax.jit(jax.vmap(place))(jnp.arange(4000) / 4000)
+    assert_uniform(cells(np.asarray(drawn), 3), (2, 5, 7, 8))
+
+
+def test_two_bodies_on_one_cell_take_one_cell():
+    bodies = jnp.array([[0, 0], [1, 1], [1, 1]])
+    joining = jnp.array([True, False, False])
+
+    def place(uniform):
+        nothing = jnp.zeros((0, 2), jnp.int32)
+        return place_agents(uniform.repeat(3), bodies, ~joining, joining, nothing, jnp.zeros(0, bool), 4)[0]
+
+    drawn = jax.jit(jax.vmap(place))(jnp.arange(4000)[:, None] / 4000)
+    assert_uniform(cells(np.asarray(drawn), 4), (0, 1, 2, 4, 6, 8, 9, 10))
 
 
 SMALL = Foraging(size=4)

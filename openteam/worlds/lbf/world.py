@@ -12,8 +12,9 @@ from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.worlds.lbf.draw import to_rgb, to_text
 from openteam.worlds.lbf.rules import effective, transition
-from openteam.worlds.lbf.start import draw_level, occupied, place_agents, start_state
+from openteam.worlds.lbf.start import draw_level, start_state
 from openteam.worlds.lbf.state import ACTION_NAMES, ForagingState
+from openteam.worlds.placing import place_agents
 
 
 class Foraging(AbstractWorld[ForagingState]):
@@ -45,8 +46,8 @@ class Foraging(AbstractWorld[ForagingState]):
 
     def admit(self, key: Key[Array, ""], state: ForagingState, joining: Bool[Array, "slots"]) -> ForagingState:
         u_cell, u_level = jax.random.uniform(key, (2, len(joining)))
-        food = occupied(state.food_position, state.food_level > 0, self.size)
-        position = place_agents(u_cell, state.position, state.present, joining, food)
+        left = state.food_level > 0
+        position = place_agents(u_cell, state.position, state.present, joining, state.food_position, left, self.size)
         level = jnp.where(joining, draw_level(u_level, self.max_level), state.level)
         return ForagingState(state.present | joining, position, level, state.food_position, state.food_level)
 
@@ -67,6 +68,18 @@ class Foraging(AbstractWorld[ForagingState]):
         compact = jnp.where(chosen.any(1)[:, None], chosen.astype(jnp.int32) @ foods, absent)
         agents = jnp.where(state.present[:, None], agents, absent)
         return agents.astype(jnp.float32), compact.ravel().astype(jnp.float32)
+
+    def places(self, state: ForagingState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
+        return state.position, state.food_position
+
+    def relocate(
+        self, state: ForagingState, agents: Int[Array, "slots 2"], objects: Int[Array, "objects 2"]
+    ) -> ForagingState:
+        return ForagingState(state.present, agents, state.level, objects, state.food_level)
+
+    def hide(self, state: ForagingState, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]) -> ForagingState:
+        left = jnp.where(objects, 0, state.food_level)
+        return ForagingState(state.present & ~agents, state.position, state.level, state.food_position, left)
 
     def rgb(self, state: ForagingState) -> np.ndarray:
         return to_rgb(state, self.size)
