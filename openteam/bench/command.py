@@ -51,9 +51,12 @@ class Bench:
 
     def __call__(self) -> None:
         console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
-        console.print(f"{cpu_model()}, {os.cpu_count()} cores; one thread per process; best of repeated calls.")
+        # Without a pin, some of XLA's kernels use every core there is, whatever its flags say.
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        pin(cores[:1])
+        console.print(f"{cpu_model()}, {os.cpu_count()} cores; one core per process; best of repeated calls.")
         figures: dict[str, Any] = {"about": about(), "training": [], "raw": [], "decision": []}
-        self.training(console, figures)
+        self.training(console, figures, cores)
         self.raw(console, figures)
         self.decisions(console, figures)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
@@ -62,7 +65,7 @@ class Bench:
         if self.json:
             self.json.write_text(json.dumps(figures, indent=1) + "\n")
 
-    def training(self, console: Console, figures: dict[str, Any]) -> None:
+    def training(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
         table = Table(
             "task", "algorithm", "envs", "training\nsteps/s", "collecting\nsteps/s", "MFLOP\n/step", "GFLOP/s",
             "of plain\nproducts", "compile s\ncold / cached", "program\nMB", "x released\ncode", title="Training",
@@ -79,7 +82,7 @@ class Bench:
         console.print(table)
         if self.processes > 1:
             envs = self.envs[0]
-            speeds = in_parallel(self.tasks[0], self.algorithms[0], envs, self.budget, self.processes)
+            speeds = in_parallel(self.tasks[0], self.algorithms[0], envs, self.budget, self.processes, cores)
             figures["parallel"] = speeds
             console.print(
                 f"{self.algorithms[0]} on {self.tasks[0]}, {envs} environments, {self.processes} processes at once: "
@@ -112,7 +115,7 @@ class Bench:
         console.print(table)
         plain = matmul_gigaflops(1024, 1024, 1024, self.budget)
         figures["matmul_1024"] = plain
-        console.print(f"Plain matrix product, 1024 x 1024 x 1024: {plain:.0f} GFLOP/s on one thread")
+        console.print(f"Plain matrix product, 1024 x 1024 x 1024: {plain:.0f} GFLOP/s on one core")
 
 
 def with_envs(algorithm: str, envs: int) -> Any:
@@ -142,14 +145,19 @@ def ratio(task: str, steps_per_second: float) -> str:
     return f"{steps_per_second / fast:.0f}-{steps_per_second / slow:.0f}"
 
 
-def in_parallel(task: str, algorithm: str, envs: int, budget: float, processes: int) -> list[float]:
+def pin(cores: list[int]) -> None:
+    """Run on these cores only, where the system allows it."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
+def in_parallel(task: str, algorithm: str, envs: int, budget: float, processes: int, cores: list[int]) -> list[float]:
     """Training steps/s of several pinned processes that start measuring together."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(processes), context.Queue()
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0] * processes
+    pins = [cores[n % len(cores) : n % len(cores) + 1] if cores else [] for n in range(processes)]
     workers = [
-        context.Process(target=_worker, args=(task, algorithm, envs, budget, cores[n % len(cores)], barrier, queue))
-        for n in range(processes)
+        context.Process(target=_worker, args=(task, algorithm, envs, budget, mine, barrier, queue)) for mine in pins
     ]
     for worker in workers:
         worker.start()
@@ -159,8 +167,7 @@ def in_parallel(task: str, algorithm: str, envs: int, budget: float, processes: 
     return speeds
 
 
-def _worker(task: str, algorithm: str, envs: int, budget: float, core: int, barrier: Any, queue: Any) -> None:
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
+def _worker(task: str, algorithm: str, envs: int, budget: float, cores: list[int], barrier: Any, queue: Any) -> None:
+    pin(cores)
     barrier.wait()
     queue.put(training_speed(make(task), with_envs(algorithm, envs), budget, matmul=False).training)
