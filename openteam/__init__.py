@@ -1,49 +1,60 @@
 """Open ad hoc teamwork: agents that join teams they have never met, whose members come and go."""
 
 from openteam.algorithms import GPL, QLearning, Schedule, SoftPolicyIteration
+from openteam.algorithms.cloning import Cloning
+from openteam.algorithms.ippo import IPPO
 from openteam.core.types import Observation, Spec, TimeStep, Truth
 from openteam.errors import UserError
 from openteam.evaluation import Episodes, evaluate
 from openteam.evaluation.record import record, write_gif
-from openteam.openness import Closed, Lifetimes
+from openteam.openness import Bernoulli, Casualties, Closed, Lifetimes
 from openteam.registry import make, make_algorithm
 from openteam.results import RunFolder, Trained, load, register
 from openteam.task import Split, Task
-from openteam.teammates import Foragers, Pool, UniformRandom
+from openteam.teammates import Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
+from openteam.teammates.learned import Learned
 from openteam.training.driver import Run, resume, train
-from openteam.views import FullView
-from openteam.worlds import probes
+from openteam.views import FullView, Radius, Window
+from openteam.worlds import fortattack, probes, wolfpack
+from openteam.worlds.fortattack import FortAttack
 from openteam.worlds.lbf import Foraging
+from openteam.worlds.navigation import Navigation
+from openteam.worlds.wolfpack import Wolfpack
+from openteam.worlds.wolfpack.evasion import Evasion
 
 register(*probes.CLASSES)
-register(
-    Closed,
-    Foragers,
-    Foraging,
-    FullView,
-    GPL,
-    Lifetimes,
-    Pool,
-    QLearning,
-    Schedule,
-    SoftPolicyIteration,
-    Split,
-    Task,
-    Trained,
-)
+register(Foraging, Navigation, Wolfpack, Evasion, FortAttack)
+register(wolfpack.FleeingPrey, wolfpack.RandomPrey)
+register(fortattack.Arena, fortattack.Movement, fortattack.Shooting, fortattack.SparseRewards, fortattack.DenseRewards)
+register(Bernoulli, Casualties, Closed, Lifetimes)
+register(FullView, Radius, Window)
+register(Foragers, Hunters, Navigators, Uniform, Learned, Trained, Pool)
+register(GPL, QLearning, SoftPolicyIteration, Schedule, IPPO, Cloning)
+register(Split, Task)
 
 __version__ = "0.1.0"
 __all__ = [
     "GPL",
+    "IPPO",
+    "Bernoulli",
+    "Casualties",
+    "Cloning",
     "Closed",
     "Episodes",
+    "Evasion",
     "Foragers",
     "Foraging",
+    "FortAttack",
     "FullView",
+    "Hunters",
+    "Learned",
     "Lifetimes",
+    "Navigation",
+    "Navigators",
     "Observation",
     "Pool",
     "QLearning",
+    "Radius",
     "Run",
     "RunFolder",
     "Schedule",
@@ -54,8 +65,11 @@ __all__ = [
     "TimeStep",
     "Trained",
     "Truth",
+    "Uniform",
     "UniformRandom",
     "UserError",
+    "Window",
+    "Wolfpack",
     "evaluate",
     "load",
     "make",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from openteam.algorithms import GPL, QLearning, SoftPolicyIteration
+from openteam.algorithms.ippo import IPPO
 from openteam.core.learner import AbstractLearner
 
 
@@ -18,4 +19,9 @@ def gpl_spi() -> AbstractLearner:
     return GPL(rule=SoftPolicyIteration())
 
 
-ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {"gpl-q": gpl_q, "gpl-spi": gpl_spi}
+def ippo() -> AbstractLearner:
+    """Independent PPO: one policy trained in all slots at once; it makes the learned teammates."""
+    return IPPO()
+
+
+ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {"gpl-q": gpl_q, "gpl-spi": gpl_spi, "ippo": ippo}

@@ -132,7 +132,7 @@ class Task(eqx.Module):
 
         openness, leaving, joining = self.openness.step(k_open, state.openness, world)
         world = self.world.admit(k_admit, self.world.dismiss(world, leaving), joining)
-        types = jnp.where(joining, self.pool.draw(k_types, self.slots), state.types)
+        types = self.pool.renew(k_types, state.types, joining)
         clock = state.clock + 1
 
         timeout = clock >= self.horizon

@@ -1,7 +1,7 @@
 """What the driver trains."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int, Key, PyTree
@@ -29,6 +29,7 @@ class AbstractLearner(eqx.Module):
     target network.
     """
 
+    joint: ClassVar[bool] = False  # acts for every slot of its task, not for the learner's alone
     envs: eqx.AbstractVar[int]
     update_every: eqx.AbstractVar[int]
 

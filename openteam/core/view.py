@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.types import Observation
 from openteam.core.world import AbstractWorld
@@ -20,3 +20,7 @@ class AbstractView(eqx.Module):
         self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
     ) -> Observation:
         """Look."""
+
+    @abstractmethod
+    def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
+        """What of the world's picture is in sight, as a coarse mask: an entry a cell of a grid, or one for all."""

@@ -71,3 +71,29 @@ class Drawable(Protocol):
     def text(self, state: Any) -> str:
         """The same in characters."""
         ...
+
+
+@runtime_checkable
+class GridWorld(Protocol):
+    """A world on a square grid that can pretend there is less than there is: all that a partial view needs.
+
+    Objects are whatever stands on the grid besides agents: food, prey, destinations. What these methods return is for
+    ``features`` only; nobody steps it.
+    """
+
+    @property
+    def size(self) -> int:
+        """Rows and columns."""
+        ...
+
+    def places(self, state: Any) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
+        """The cells, (row, column), of all agents and objects; where somebody is absent, any."""
+        ...
+
+    def relocate(self, state: Any, agents: Int[Array, "slots 2"], objects: Int[Array, "objects 2"]) -> Any:
+        """The same state with other coordinates."""
+        ...
+
+    def hide(self, state: Any, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]) -> Any:
+        """The same state where these agents are absent and these objects as if gone."""
+        ...

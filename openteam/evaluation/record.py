@@ -1,7 +1,9 @@
-"""One episode to look at: states, actions, rewards, and an animation of them."""
+"""Episodes to look at: states and rewards, and pictures of them as an animation, a film or a sheet."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +11,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Bool, Key, UInt8
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.core.world import Drawable
 from openteam.errors import UserError
 from openteam.task import Task
+
+DIMMED = 0.55  # the brightness of what the learner does not see
+CAPTION = 28  # pixels above a picture
+SHEET_COLUMNS, SHEET_ROWS = 4, 3  # of one episode on a sheet
+GAP = 12  # pixels between pictures on a sheet
 
 
 class Recording:
@@ -32,13 +39,20 @@ class Recording:
 
 def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 1) -> Recording:
     """One episode; of several, the one with the highest return."""
-    keys = jax.random.split(make_key(seed), best_of)
+    return max(record_all(policy, task, seed=seed, episodes=best_of), key=lambda episode: episode.total)
+
+
+def record_all(policy: AbstractPolicy, task: Task, *, seed: int = 0, episodes: int = 1) -> list[Recording]:
+    """Some episodes, each from its own start."""
+    if episodes < 1:
+        raise UserError(f"A recording needs at least 1 episode; got {episodes}.")
+    keys = jax.random.split(make_key(seed), episodes)
     states, rewards, ends = jax.device_get(_play(task, policy, keys))
-    lengths = ends.argmax(1) + 1
-    returns = np.array([row[:length].sum() for row, length in zip(rewards, lengths, strict=True)])
-    chosen = int(returns.argmax())
-    frames = [jax.tree.map(lambda leaf, n=n: leaf[chosen, n], states) for n in range(int(lengths[chosen]) + 1)]
-    return Recording(frames, rewards[chosen, : lengths[chosen]])
+    recordings = []
+    for number, length in enumerate((ends.argmax(1) + 1).tolist()):
+        frames = [jax.tree.map(lambda leaf, at=(number, n): leaf[at], states) for n in range(length + 1)]
+        recordings.append(Recording(frames, rewards[number, :length]))
+    return recordings
 
 
 @eqx.filter_jit
@@ -62,28 +76,99 @@ def _play(task: Task, policy: AbstractPolicy, keys: Key[Array, "episodes"]) -> t
     return jax.vmap(episode)(keys)
 
 
-def write_gif(path: Path, task: Task, recording: Recording, *, milliseconds: int = 250) -> None:
-    """An animated picture with a caption: step, return so far, agents present."""
+def write_recordings(path: Path, task: Task, recordings: list[Recording]) -> None:
+    """Write what the file's ending asks for: .gif, .mp4, or a sheet of frames as .png."""
+    writers = {".gif": write_gif, ".mp4": write_mp4, ".png": write_sheet}
+    if path.suffix not in writers:
+        raise UserError(f"A recording is written as {', '.join(writers)}; got '{path.name}'.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writers[path.suffix](path, task, *recordings)
+
+
+def write_gif(path: Path, task: Task, *recordings: Recording, milliseconds: int = 250) -> None:
+    """An animated picture, which rests on the last frame of every episode."""
+    frames, times = [], []
+    for recording in recordings:
+        pictures = draw_frames(task, recording)
+        frames += pictures
+        times += [milliseconds] * (len(pictures) - 1) + [4 * milliseconds]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+
+
+def write_mp4(path: Path, task: Task, *recordings: Recording, frames_per_second: int = 4) -> None:
+    """A film."""
+    ffmpeg = find_ffmpeg()
+    frames = [frame for recording in recordings for frame in draw_frames(task, recording)]
+    width, height = frames[0].size
+    raw = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {frames_per_second} -i -".split()
+    even = ["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white", "-pix_fmt", "yuv420p"]  # what players can decode
+    command = [ffmpeg, "-y", "-loglevel", "error", *raw, *even, str(path)]
+    ran = subprocess.run(command, input=b"".join(frame.tobytes() for frame in frames), capture_output=True)
+    if ran.returncode != 0:
+        raise UserError(f"ffmpeg could not write {path}: {ran.stderr.decode().strip()}")
+
+
+def find_ffmpeg() -> str:
+    """The system's, or the one that comes with the extra."""
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        found = shutil.which("ffmpeg")
+        if found is None:
+            raise UserError("An mp4 needs ffmpeg: pip install 'openteam[video]', or write a .gif instead.") from None
+        return found
+    return imageio_ffmpeg.get_ffmpeg_exe()
+
+
+def write_sheet(path: Path, task: Task, *recordings: Recording) -> None:
+    """A picture of frames in reading order: some of every episode, evenly spaced, always its first and last."""
+    rows: list[list[Any]] = []
+    for recording in recordings:
+        pictures = draw_frames(task, recording)
+        shown = min(len(pictures), SHEET_COLUMNS * SHEET_ROWS)
+        chosen = [pictures[n] for n in np.linspace(0, len(pictures) - 1, shown).round().astype(int)]
+        rows += [chosen[first : first + SHEET_COLUMNS] for first in range(0, shown, SHEET_COLUMNS)]
+    from PIL import Image
+
+    width, height = (edge + GAP for edge in rows[0][0].size)
+    sheet = Image.new("RGB", (max(map(len, rows)) * width - GAP, len(rows) * height - GAP), "white")
+    for row, pictures in enumerate(rows):
+        for column, picture in enumerate(pictures):
+            sheet.paste(picture, (column * width, row * height))
+    sheet.save(path)
+
+
+def draw_frames(task: Task, recording: Recording) -> list[Any]:
+    """A picture of every state, what the learner does not see dimmed; above it step, return so far, agents present."""
     if not isinstance(task.world, Drawable):
         raise UserError(f"{type(task.world).__name__} cannot draw itself: give it methods rgb(state) and text(state).")
     try:
         from PIL import Image
     except ImportError:
         raise UserError("An animation needs Pillow. Install it: pip install 'openteam[plots]'") from None
+    sees, learner = eqx.filter_jit(task.view.sees), jnp.zeros((), jnp.int32)
     returns = np.concatenate([[0.0], np.cumsum(recording.rewards)])
     frames = []
     for number, (state, total) in enumerate(zip(recording.states, returns, strict=True)):
-        caption = f"{task.name}   step {number:2d}   return {total:g}   agents {int(state.present.sum())}"
-        frames.append(_with_caption(Image.fromarray(task.world.rgb(state)), caption))
-    times = [milliseconds] * (len(frames) - 1) + [4 * milliseconds]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+        caption = f"{task.name}   step {number:2d}   return {total:.4g}   agents {int(state.present.sum())}"
+        picture = dim(task.world.rgb(state), np.asarray(sees(task.world, state, learner)))
+        frames.append(_with_caption(Image.fromarray(picture), caption))
+    return frames
+
+
+def dim(
+    picture: UInt8[np.ndarray, "height width 3"], bright: Bool[np.ndarray, "rows columns"]
+) -> UInt8[np.ndarray, "height width 3"]:
+    """The picture with all parts darkened that are not bright; the mask is scaled to it."""
+    height, width = (np.arange(edge) * parts // edge for edge, parts in zip(picture.shape, bright.shape, strict=False))
+    light = np.where(bright[np.ix_(height, width)], 1.0, DIMMED)
+    return (picture * light[..., None]).round().astype(np.uint8)
 
 
 def _with_caption(picture: Any, caption: str) -> Any:
     from PIL import Image, ImageDraw, ImageFont
 
-    height = 28
-    whole = Image.new("RGB", (picture.width, picture.height + height), "white")
-    whole.paste(picture, (0, height))
+    whole = Image.new("RGB", (picture.width, picture.height + CAPTION), "white")
+    whole.paste(picture, (0, CAPTION))
     ImageDraw.Draw(whole).text((8, 6), caption, fill="#333333", font=ImageFont.load_default(14))
     return whole

@@ -1,4 +1,4 @@
-"""The teammates' policies: families of stacked members, one of which is drawn at every entry."""
+"""The teammates' policies: families of stacked members, one of which is drawn for every slot."""
 
 from abc import abstractmethod
 from typing import Any
@@ -31,13 +31,20 @@ class AbstractFamily(eqx.Module):
 
 
 class Pool(eqx.Module):
-    """All types a teammate can have, numbered through its families. Every entry draws one uniformly."""
+    """All types a teammate can have, numbered through its families. Every draw is uniform."""
 
     families: tuple[AbstractFamily, ...]
+    teams: int | None = eqx.field(static=True, default=None)
+    """Slots form so many teams of equal size, in order, and each draws one type for all its slots. None: every slot
+    draws its own."""
+    redraw: bool = eqx.field(static=True, default=True)
+    """A newcomer draws a type. Else every slot keeps its type until the episode ends."""
 
     def __check_init__(self) -> None:
         if self.size == 0:
             raise UserError("A pool needs at least one teammate type.")
+        if self.teams is not None and self.teams < 1:
+            raise UserError(f"A pool draws for at least 1 team; got teams {self.teams}. For a draw per slot say None.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,7 +56,16 @@ class Pool(eqx.Module):
 
     def draw(self, key: Key[Array, ""], slots: int) -> Int[Array, "slots"]:
         """A type for every slot."""
-        return draw_types(jax.random.uniform(key, (slots,)), self.size)
+        teams = slots if self.teams is None else self.teams
+        if slots % teams:
+            raise UserError(f"{slots} slots cannot be {teams} teams of equal size. Change the pool's teams.")
+        return jnp.repeat(draw_types(jax.random.uniform(key, (teams,)), self.size), slots // teams)
+
+    def renew(
+        self, key: Key[Array, ""], types: Int[Array, "slots"], joining: Bool[Array, "slots"]
+    ) -> Int[Array, "slots"]:
+        """Everybody's type after some slots have changed hands."""
+        return jnp.where(joining, self.draw(key, len(types)), types) if self.redraw else types
 
     def start(self, slots: int) -> PyTree[Any]:
         """Blank memories: one per family and slot."""
@@ -83,6 +99,6 @@ class Pool(eqx.Module):
         return actions, tuple(memories)
 
 
-def draw_types(uniform: Float[Array, "slots"], size: int) -> Int[Array, "slots"]:
+def draw_types(uniform: Float[Array, "teams"], size: int) -> Int[Array, "teams"]:
     """Type numbers, uniform over all of them."""
     return jnp.minimum(jnp.floor(uniform * size).astype(jnp.int32), size - 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from openteam.core.policy import AbstractPolicy
+from openteam.core.random import key as make_key
 from openteam.core.types import Observation
 from openteam.errors import UserError
 from openteam.openness import Closed, Lifetimes
@@ -79,6 +80,34 @@ def test_a_pool_without_types_is_refused():
 
 def test_types_are_drawn_uniformly_over_all_members_of_all_families():
     assert_uniform(np.asarray(POOL.draw(jax.random.key(0), 20000)), 5)
+
+
+def test_a_team_shares_one_type_and_teams_draw_independently():
+    pool = Pool(POOL.families, teams=2)
+    types = np.asarray(jax.vmap(lambda key: pool.draw(key, 6))(jax.random.split(make_key(0), 5000)))
+    assert (types[:, :3] == types[:, :1]).all()
+    assert (types[:, 3:] == types[:, 3:4]).all()
+    assert_uniform(types[:, 0] * 5 + types[:, 3], 25)
+
+
+def test_a_newcomer_draws_a_type_or_keeps_that_of_its_slot():
+    types, joining = jnp.array([0, 1, 2, 3]), jnp.array([False, True, False, True])
+
+    def renewed(pool):
+        keys = jax.random.split(make_key(0), 500)
+        return np.asarray(jax.vmap(lambda key: pool.renew(key, types, joining))(keys))
+
+    drawn = renewed(POOL)
+    assert (drawn[:, ::2] == [0, 2]).all()
+    assert (drawn[:, 1::2] != [1, 3]).mean() == pytest.approx(4 / 5, abs=0.06)
+    assert (renewed(Pool(POOL.families, redraw=False)) == types).all()
+
+
+def test_teams_that_cannot_be_are_refused():
+    with pytest.raises(UserError, match="at least 1 team; got teams 0"):
+        Pool(POOL.families, teams=0)
+    with pytest.raises(UserError, match="5 slots cannot be 2 teams of equal size"):
+        Pool(POOL.families, teams=2).draw(jax.random.key(0), 5)
 
 
 def test_the_member_that_was_drawn_acts_whatever_family_it_is_in():

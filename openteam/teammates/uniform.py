@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Observation
+from openteam.teammates.pool import AbstractFamily
 
 
 class UniformRandom(AbstractPolicy):
@@ -21,3 +23,14 @@ class UniformRandom(AbstractPolicy):
     ) -> tuple[Int[Array, ""], tuple[()]]:
         del fresh
         return jax.random.randint(key, (), 0, obs.legal.shape[0]), memory
+
+
+class Uniform(AbstractFamily):
+    """A family of one: whoever acts at random."""
+
+    names: tuple[str, ...] = eqx.field(static=True, default=("uniform",))
+    sentences: tuple[str, ...] = eqx.field(static=True, default=("Takes any action, whether it has an effect or not.",))
+
+    def member(self, index: Int[Array, ""]) -> UniformRandom:
+        del index
+        return UniformRandom()

@@ -12,7 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.types import Chunk
 from openteam.task import Task
-from openteam.training.rollout import Actor, collect, start_actor
+from openteam.training.joint import act_together, start_joint_actor
+from openteam.training.rollout import Actor, act_and_step, collect, start_actor
 
 
 class Carry(eqx.Module):
@@ -29,10 +30,10 @@ def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Ca
     k_init, k_actor = jax.random.split(key)
     train = learner.init(k_init, task.spec)
     policy = learner.policy(train.model, jnp.zeros(()))
-    actor = start_actor(task, policy, k_actor, learner.envs)
-    context = jax.tree.map(
-        lambda leaf: jnp.broadcast_to(leaf, (learner.envs, *leaf.shape)), learner.context(train, task.slots)
-    )
+    start = start_joint_actor if learner.joint else start_actor
+    actor = start(task, policy, k_actor, learner.envs)
+    rows = len(actor.timestep.reward)
+    context = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (rows, *leaf.shape)), learner.context(train, task.slots))
     return Carry(train, actor, context, jnp.zeros(learner.envs))
 
 
@@ -41,13 +42,23 @@ def one_update(
 ) -> tuple[Carry, Metrics]:
     """Collect one chunk and learn from it."""
     policy = learner.policy(carry.train.model, progress)
-    actor, chunk = collect(task, policy, carry.actor, key, learner.update_every)
+    act = act_together if learner.joint else act_and_step
+    actor, chunk = collect(task, policy, carry.actor, key, learner.update_every, act)
     train, context, metrics = learner.update(carry.train, carry.context, chunk, progress)
-    returns, episodes = finished_returns(carry.returns, chunk)
+    returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner.envs))
     return Carry(train, actor, context, returns), metrics | episodes
 
 
-def finished_returns(returns: Float[Array, "envs"], chunk: Chunk) -> tuple[Float[Array, "envs"], Metrics]:
+def learners_rewards(chunk: Chunk, envs: int) -> tuple[Float[Array, "time envs"], Bool[Array, "time envs"]]:
+    """The learner's reward in each environment and whether that closed an episode; jointly, the sum over the team."""
+    time, rows = chunk.actions.shape
+    rewards, ends = chunk.timesteps.reward[1:], chunk.timesteps.ends[1:]
+    return rewards.reshape(time, envs, rows // envs).sum(-1), ends.reshape(time, envs, rows // envs)[..., 0]
+
+
+def finished_returns(
+    returns: Float[Array, "envs"], rewards: Float[Array, "time envs"], ends: Bool[Array, "time envs"]
+) -> tuple[Float[Array, "envs"], Metrics]:
     """Returns of the episodes under way after a chunk, and the number and sum of those that ended in it."""
 
     def step(running: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -55,9 +66,8 @@ def finished_returns(returns: Float[Array, "envs"], chunk: Chunk) -> tuple[Float
         total = running + reward
         return jnp.where(ends, 0, total), jnp.where(ends, total, 0)
 
-    timesteps = jax.tree.map(lambda leaf: leaf[1:], chunk.timesteps)
-    returns, finished = jax.lax.scan(step, returns, (timesteps.reward, timesteps.ends))
-    return returns, {"episodes": timesteps.ends.sum().astype(jnp.float32), "return_sum": finished.sum()}
+    returns, finished = jax.lax.scan(step, returns, (rewards, ends))
+    return returns, {"episodes": ends.sum().astype(jnp.float32), "return_sum": finished.sum()}
 
 
 def advance(

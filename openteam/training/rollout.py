@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -15,7 +16,11 @@ from openteam.task import EnvState, Task
 
 
 class Actor(eqx.Module):
-    """A learner in the middle of its episodes; every leaf has a leading ``envs`` axis."""
+    """A learner in the middle of its episodes.
+
+    Leaves of ``env`` have a leading ``envs`` axis, all others a leading ``rows`` axis. A row is whoever acts as the
+    learner: one agent per environment, or in joint training everybody.
+    """
 
     env: EnvState
     timestep: TimeStep
@@ -25,8 +30,12 @@ class Actor(eqx.Module):
 def start_actor(task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int) -> Actor:
     """Fresh episodes."""
     env, timestep = jax.vmap(task.reset)(jax.random.split(key, envs))
-    memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (envs, *leaf.shape)), policy.start(task.slots))
-    return Actor(env, timestep, memory)
+    return Actor(env, timestep, start_memory(policy, task.slots, envs))
+
+
+def start_memory(policy: AbstractPolicy, slots: int, rows: int) -> PyTree[Any]:
+    """Blank memories, one per row."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (rows, *leaf.shape)), policy.start(slots))
 
 
 def act_and_step(
@@ -39,13 +48,18 @@ def act_and_step(
     return Actor(env, timestep, memory), actions, truth
 
 
-def collect(task: Task, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int) -> tuple[Actor, Chunk]:
+Act = Callable[[Task, AbstractPolicy, Actor, Array], tuple[Actor, Array, Truth]]
+
+
+def collect(
+    task: Task, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int, act: Act = act_and_step
+) -> tuple[Actor, Chunk]:
     """Act for a few steps with a fixed policy and keep everything."""
-    envs = actor.timestep.reward.shape[0]
+    envs = actor.env.clock.shape[0]
     keys = jax.random.split(key, (steps, envs, 2))
 
     def step(actor: Actor, keys: Array) -> tuple[Actor, tuple]:
-        after, actions, truth = act_and_step(task, policy, actor, keys)
+        after, actions, truth = act(task, policy, actor, keys)
         return after, (actor.timestep, actions, truth, after.memory)
 
     last, (timesteps, actions, truth, memory) = jax.lax.scan(step, actor, keys)

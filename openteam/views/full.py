@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.types import Observation
 from openteam.core.view import AbstractView
@@ -19,13 +19,22 @@ class FullView(AbstractView):
         self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
     ) -> Observation:
         del key
-        agents, shared = world.features(state)
-        return Observation(
-            agents=viewer_first(agents, viewer),
-            shared=shared,
-            visible=viewer_first(state.present, viewer),
-            legal=world.legal(state)[viewer],
-        )
+        return look(world, state, state, viewer)
+
+    def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
+        del world, state, viewer
+        return jnp.ones((1, 1), bool)
+
+
+def look(world: AbstractWorld[Any], state: Any, shown: Any, viewer: Int[Array, ""]) -> Observation:
+    """The observation of a viewer to whom ``state`` appears as ``shown``. What it may do is decided by the truth."""
+    agents, shared = world.features(shown)
+    return Observation(
+        agents=viewer_first(agents, viewer),
+        shared=shared,
+        visible=viewer_first(shown.present, viewer),
+        legal=world.legal(state)[viewer],
+    )
 
 
 def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:

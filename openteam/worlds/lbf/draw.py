@@ -63,17 +63,8 @@ def from_text(text: str, slots: int | None = None, foods: int | None = None) -> 
 
 def to_rgb(state: ForagingState, size: int, pixels: int = 48) -> UInt8[np.ndarray, "height width 3"]:
     """The grid as a picture, ``pixels`` a cell: foods are apples, agents are discs, the learner wears a crown."""
-    try:
-        from PIL import Image, ImageDraw
-    except ImportError as error:
-        raise UserError("Drawing pictures needs Pillow, which is missing: pip install 'openteam[plots]'.") from error
     unit, everyone = pixels * FINER, bodies(state)
-    edge = size * unit + FINER
-    image = Image.new("RGB", (edge, edge), PAPER)
-    pen = ImageDraw.Draw(image)
-    for at in range(0, size * unit + 1, unit):
-        pen.rectangle((at, 0, at + FINER - 1, image.height), fill=LINES)
-        pen.rectangle((0, at, image.width, at + FINER - 1), fill=LINES)
+    image, pen = ruled_paper(size, unit)
     for row, column, level, slot in everyone:
         sharing = [other for *cell, _, other in everyone if cell == [row, column]]
         right, down, radius = ring(sharing.index(slot), len(sharing))
@@ -81,6 +72,21 @@ def to_rgb(state: ForagingState, size: int, pixels: int = 48) -> UInt8[np.ndarra
         draw_agent(pen, x, y, r, slot) if slot >= 0 else draw_apple(pen, x, y, r)
         write(pen, x, y, r, level)
     return np.array(image.reduce(FINER))
+
+
+def ruled_paper(size: int, unit: int) -> tuple[Any, Any]:
+    """An empty grid with cells of ``unit`` fine pixels, and a pen for it."""
+    try:
+        from PIL import Image, ImageDraw
+    except ImportError as error:
+        raise UserError("Drawing pictures needs Pillow, which is missing: pip install 'openteam[plots]'.") from error
+    edge = size * unit + FINER
+    image = Image.new("RGB", (edge, edge), PAPER)
+    pen = ImageDraw.Draw(image)
+    for at in range(0, size * unit + 1, unit):
+        pen.rectangle((at, 0, at + FINER - 1, image.height), fill=LINES)
+        pen.rectangle((0, at, image.width, at + FINER - 1), fill=LINES)
+    return image, pen
 
 
 def ring(number: int, count: int) -> tuple[float, float, float]:

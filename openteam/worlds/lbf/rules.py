@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from openteam.worlds.lbf.state import LOAD, MOVES, NONE, ForagingState, adjacent
+from openteam.worlds.walking import settle
 
 
 def beside_food(state: ForagingState) -> Bool[Array, "slots foods"]:
@@ -35,10 +36,7 @@ def effective(state: ForagingState, size: int) -> Bool[Array, "slots actions"]:
 
 def move(state: ForagingState, actions: Int[Array, "slots"]) -> Int[Array, "slots 2"]:
     """Next positions: those who aim at one cell all stay."""
-    target = state.position + jnp.asarray(MOVES)[actions]
-    same = (target[:, None] == target[None]).all(-1) & state.present[None]
-    alone = same.sum(1) <= 1
-    return jnp.where(alone[:, None], target, state.position)
+    return settle(state.position, state.position + jnp.asarray(MOVES)[actions], state.present)
 
 
 def load(state: ForagingState, loading: Bool[Array, "slots"]) -> tuple[Int[Array, "foods"], Float[Array, "slots"]]:

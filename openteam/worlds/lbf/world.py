@@ -77,7 +77,9 @@ class Foraging(AbstractWorld[ForagingState]):
     ) -> ForagingState:
         return ForagingState(state.present, agents, state.level, objects, state.food_level)
 
-    def hide(self, state: ForagingState, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]) -> ForagingState:
+    def hide(
+        self, state: ForagingState, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]
+    ) -> ForagingState:
         left = jnp.where(objects, 0, state.food_level)
         return ForagingState(state.present & ~agents, state.position, state.level, state.food_position, left)
 

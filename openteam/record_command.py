@@ -1,0 +1,60 @@
+"""``openteam record``: watch a task being played."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import jax.numpy as jnp
+import tyro
+from rich.console import Console
+
+from openteam.core.policy import AbstractPolicy
+from openteam.errors import UserError
+from openteam.evaluation.record import record_all, write_recordings
+from openteam.registry import make
+from openteam.results.policies import check_fits, load
+from openteam.task import Task
+from openteam.teammates import UniformRandom
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """Play episodes and draw them: the learner marked, what it sees bright, what it cannot see dimmed."""
+
+    task: tyro.conf.Positional[str]
+    """Which task; openteam list names them."""
+    out: Path
+    """File to write: .gif, .mp4, or .png for a sheet of frames."""
+    policy: str | None = None
+    """Who is the learner: a run folder, a checkpoint, or one of the task's teammate types such as H3. Without it the
+    learner acts at random."""
+    split: str = "train"
+    """Condition to play under: train, larger, ..."""
+    seed: int = 0
+    """Which episodes."""
+    episodes: int = 1
+    """How many, one after the other."""
+
+    def __call__(self) -> None:
+        task = make(self.task).split(self.split)
+        recordings = record_all(find_policy(self.policy, task), task, seed=self.seed, episodes=self.episodes)
+        write_recordings(self.out, task, recordings)
+        returns = ", ".join(f"{recording.total:.4g}" for recording in recordings)
+        Console().print(f"{self.out}: {task.name} {self.split}, return {returns}", highlight=False)
+
+
+def find_policy(name: str | None, task: Task) -> AbstractPolicy:
+    """A random learner, a type of the task's own pool, or a trained policy."""
+    if name is None:
+        return UniformRandom()
+    for family in task.pool.families:
+        if name in family.names:
+            return family.member(jnp.asarray(family.names.index(name)))
+    if not Path(name).exists():
+        raise UserError(
+            f"There is no run '{name}', and '{task.name}' has no teammate type of that name. Give a run folder, a "
+            f"checkpoint, or one of: {', '.join(task.pool.names)}."
+        )
+    check_fits(name, task)
+    return load(name)

@@ -1,0 +1,38 @@
+"""The named tasks: plain values. ``<task>`` follows the paper's text, ``<task>-released`` its released code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from openteam.task import Task
+from openteam.tasks.foraging import lbf, lbf_partial, lbf_partial_released, lbf_released
+from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_released
+from openteam.tasks.navigation import navigation_partial, navigation_partial_released
+from openteam.tasks.wolfpack import (
+    evasion,
+    wolfpack,
+    wolfpack_partial,
+    wolfpack_partial_released,
+    wolfpack_released,
+)
+from openteam.worlds.probes import PROBES
+
+TASKS: dict[str, Callable[[], Task]] = {
+    "lbf": lbf,
+    "lbf-released": lbf_released,
+    "wolfpack": wolfpack,
+    "wolfpack-released": wolfpack_released,
+    "fortattack": fortattack,
+    "fortattack-released": fortattack_released,
+    "lbf-partial": lbf_partial,
+    "lbf-partial-released": lbf_partial_released,
+    "wolfpack-partial": wolfpack_partial,
+    "wolfpack-partial-released": wolfpack_partial_released,
+    "navigation-partial": navigation_partial,
+    "navigation-partial-released": navigation_partial_released,
+    "evasion": evasion,
+    "fortattack-duel": fortattack_duel,
+    **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},
+}
+
+__all__ = ["TASKS", "lbf", "lbf_released"]

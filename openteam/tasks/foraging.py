@@ -1,0 +1,72 @@
+"""Level-Based Foraging, seen in full and through a window."""
+
+from __future__ import annotations
+
+from openteam.openness import Lifetimes
+from openteam.task import Split, Task
+from openteam.teammates import Foragers, Pool
+from openteam.views import Window
+from openteam.worlds.lbf import Foraging
+
+
+def lbf() -> Task:
+    """Level-Based Foraging as the paper tells it: lifetimes 15-25, waits 10-20, a time limit that is only a limit."""
+    return Task(
+        name="lbf",
+        world=Foraging(),
+        openness=Lifetimes(cap=3, start_low=3, start_high=3),
+        pool=Pool((Foragers(),)),
+        horizon=50,
+        splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
+    )
+
+
+def lbf_released() -> Task:
+    """Level-Based Foraging as the released code plays it: shorter lives, longer waits, never alone, a hard end."""
+    return Task(
+        name="lbf-released",
+        world=Foraging(),
+        openness=released_lifetimes(3, 3, 3),
+        pool=Pool((Foragers(),)),
+        horizon=50,
+        time_limit_terminates=True,
+        splits={
+            "larger": Split(openness=released_lifetimes(5, 2, 5, cap_is_start=True)),
+            "five": Split(openness=released_lifetimes(5, 5, 5)),
+        },
+    )
+
+
+def lbf_partial() -> Task:
+    """Level-Based Foraging on a 12x12 grid of which the learner sees the 5x5 cells around it."""
+    return Task(
+        name="lbf-partial",
+        world=Foraging(size=12),
+        openness=Lifetimes(cap=3, start_low=3, start_high=3),
+        pool=Pool((Foragers(),)),
+        view=Window(),
+        horizon=50,
+        splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
+    )
+
+
+def lbf_partial_released() -> Task:
+    """The same with the released code's open process, and coordinates that count from the window's corner."""
+    return Task(
+        name="lbf-partial-released",
+        world=Foraging(size=12),
+        openness=released_lifetimes(3, 3, 3),
+        pool=Pool((Foragers(),)),
+        view=Window(coordinates="window", stretch=True),
+        horizon=50,
+        time_limit_terminates=True,
+        splits={"larger": Split(openness=released_lifetimes(5, 5, 5))},
+    )
+
+
+def released_lifetimes(cap: int, start_low: int, start_high: int, cap_is_start: bool = False) -> Lifetimes:
+    """The open process of the released Level-Based Foraging and Navigation."""
+    return Lifetimes(
+        cap=cap, start_low=start_low, start_high=start_high, cap_is_start=cap_is_start,
+        lifetime=(11, 20), wait=(16, 25), grace=1, company=1,
+    )  # fmt: skip

@@ -1,0 +1,37 @@
+"""Penalized Cooperative Navigation."""
+
+from __future__ import annotations
+
+from openteam.openness import Lifetimes
+from openteam.task import Split, Task
+from openteam.tasks.foraging import released_lifetimes
+from openteam.teammates import Navigators, Pool
+from openteam.views import Window
+from openteam.worlds.navigation import Navigation
+
+
+def navigation_partial() -> Task:
+    """Two destinations to be covered at once on a 12x12 grid of which the learner sees the 5x5 cells around it."""
+    return Task(
+        name="navigation-partial",
+        world=Navigation(),
+        openness=Lifetimes(cap=3, start_low=3, start_high=3),
+        pool=Pool((Navigators(),)),
+        view=Window(),
+        horizon=50,
+        splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
+    )
+
+
+def navigation_partial_released() -> Task:
+    """The same as the released code plays it, where destinations can be seen from everywhere."""
+    return Task(
+        name="navigation-partial-released",
+        world=Navigation(count_agents=True),
+        openness=released_lifetimes(3, 3, 3),
+        pool=Pool((Navigators(),)),
+        view=Window(hide_objects=False, stretch=True),
+        horizon=50,
+        time_limit_terminates=True,
+        splits={"larger": Split(openness=released_lifetimes(5, 5, 5))},
+    )

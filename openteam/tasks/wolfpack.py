@@ -1,0 +1,59 @@
+"""Wolfpack, seen in full and within a radius; and its other side, in which prey are trained."""
+
+from __future__ import annotations
+
+from openteam.core.view import AbstractView
+from openteam.openness import Bernoulli, Closed, Lifetimes
+from openteam.task import Split, Task
+from openteam.teammates import Hunters, Pool, Uniform
+from openteam.views import FullView, Radius
+from openteam.worlds.wolfpack import Wolfpack
+from openteam.worlds.wolfpack.evasion import Evasion
+
+
+def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
+    """Wolfpack as the paper tells it: lifetimes 25-35, waits 15-25, rewards for captures only."""
+    return Task(
+        name=name,
+        world=Wolfpack(),
+        openness=lifetimes(3, 3, 3),
+        pool=Pool((Hunters(),)),
+        view=view,
+        horizon=200,
+        splits={"larger": Split(openness=lifetimes(5, 2, 5))},
+    )
+
+
+def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = FullView()) -> Task:
+    """Wolfpack as the released code plays it: chance departures and arrivals, a small reward for getting nearer."""
+    return Task(
+        name=name,
+        world=Wolfpack(shaping=0.01),
+        openness=Bernoulli(cap=3),
+        pool=Pool((Hunters(),)),
+        view=view,
+        horizon=200,
+        time_limit_terminates=True,
+        splits={"larger": Split(openness=Bernoulli(cap=5))},
+    )
+
+
+def wolfpack_partial() -> Task:
+    """Wolfpack of which the learner sees what is within three steps."""
+    return wolfpack("wolfpack-partial", Radius())
+
+
+def wolfpack_partial_released() -> Task:
+    """The same as the released code plays it, where prey in sight may seem one cell off."""
+    return wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2))
+
+
+def evasion() -> Task:
+    """Wolfpack's prey as agents, hunted by scripted teams: here the prey are trained."""
+    world = Evasion(hunters=Pool((Hunters(),)))
+    return Task(name="evasion", world=world, openness=Closed(2), pool=Pool((Uniform(),)), horizon=200)
+
+
+def lifetimes(cap: int, start_low: int, start_high: int) -> Lifetimes:
+    """The paper's open process of Wolfpack."""
+    return Lifetimes(cap=cap, start_low=start_low, start_high=start_high, lifetime=(25, 35), wait=(15, 25))

@@ -1,0 +1,27 @@
+"""What partial views share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from openteam.core.view import AbstractView
+from openteam.core.world import AbstractWorld, GridWorld
+from openteam.errors import UserError
+
+
+def on_grid(view: AbstractView, world: AbstractWorld[Any]) -> GridWorld:
+    """The same world, known to have cells; a ``UserError`` if it has none."""
+    if not isinstance(world, GridWorld):
+        raise UserError(
+            f"A {type(view).__name__} needs a world on a grid; {type(world).__name__} has no size, places, relocate "
+            "and hide. Use FullView or add them."
+        )
+    return world
+
+
+def all_cells(size: int) -> Int[Array, "size size 2"]:
+    """Every cell's own (row, column)."""
+    return jnp.stack(jnp.meshgrid(jnp.arange(size), jnp.arange(size), indexing="ij"), -1)

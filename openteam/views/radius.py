@@ -1,0 +1,58 @@
+"""Seeing what is near."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from openteam.core.types import Observation
+from openteam.core.view import AbstractView
+from openteam.core.world import AbstractWorld
+from openteam.errors import UserError
+from openteam.views.full import look
+from openteam.views.noise import jitter
+from openteam.views.partial import all_cells, on_grid
+
+
+class Radius(AbstractView):
+    """Agents and objects within a Manhattan distance of the viewer; whatever else there is does not show.
+
+    The default is the paper's view of Wolfpack.
+    """
+
+    distance: int = eqx.field(static=True, default=3)
+    """How far the viewer sees, this distance included."""
+    object_noise: float = eqx.field(static=True, default=0.0)
+    """Probability that a coordinate of an object in sight is off by one. The released Wolfpack has 0.2."""
+
+    def __check_init__(self) -> None:
+        if self.distance < 1 or not 0 <= self.object_noise <= 1:
+            raise UserError(
+                f"A radius needs a distance of at least 1 and object_noise between 0 and 1; got {self.distance} and "
+                f"{self.object_noise}."
+            )
+
+    def __call__(
+        self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
+    ) -> Observation:
+        grid = on_grid(self, world)
+        agents, objects = grid.places(state)
+        eye = agents[viewer]
+        shown = state
+        if self.object_noise > 0:
+            uniform = jax.random.uniform(key, objects.shape)
+            shown = grid.relocate(shown, agents, jitter(uniform, objects, self.object_noise, grid.size))
+        shown = grid.hide(shown, ~self.near(eye, agents), ~self.near(eye, objects))
+        return look(world, state, shown, viewer)
+
+    def near(self, eye: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
+        """Which cells are in sight."""
+        return jnp.abs(cells - eye).sum(-1) <= self.distance
+
+    def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
+        grid = on_grid(self, world)
+        return self.near(grid.places(state)[0][viewer], all_cells(grid.size))

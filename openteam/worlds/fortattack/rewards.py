@@ -1,0 +1,76 @@
+"""What happens in a step is worth something to everybody."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+
+class Events(eqx.Module):
+    """All that rewards depend on."""
+
+    shot: Bool[Array, "slots"]  # fired
+    scored: Bool[Array, "slots"]  # hit at least one opponent
+    hit: Bool[Array, "slots"]  # was hit
+    before: Float[Array, "slots"]  # distance to the door
+    after: Float[Array, "slots"]
+    arrived: Bool[Array, "slots"]  # attackers that reached the fort
+    held: Bool[Array, ""]  # time is up and nobody reached it
+    cleared: Bool[Array, ""]  # the last attacker in the arena was hit
+
+
+class AbstractRewards(eqx.Module):
+    """From events to numbers."""
+
+    @abstractmethod
+    def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
+        """Everybody's reward, absent agents included: the world blanks theirs."""
+
+
+class SparseRewards(AbstractRewards):
+    """The learner's task. What a guard wins by the outcome an attacker loses; all terms of a step add up."""
+
+    outcome: float = eqx.field(static=True, default=1.0)
+    """To guards when the fort is held to the end, minus this when an attacker reaches it (released: 10)."""
+    hit: float = eqx.field(static=True, default=0.3)
+    """To one who hits, once a step; minus this to one who is hit (released: 3)."""
+    shot: float = eqx.field(static=True, default=0.0)
+    """Cost of shooting, hit or miss (released: 0.1)."""
+
+    def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
+        outcome = self.outcome * (events.held.astype(jnp.float32) - events.arrived.any())
+        return jnp.where(guard, outcome, -outcome) + exchange(events, self.hit, self.shot)
+
+
+class DenseRewards(AbstractRewards):
+    """What the released code's teammates were trained with: hints on the way for both sides."""
+
+    outcome: float = eqx.field(static=True, default=10.0)
+    """To an attacker that reaches the fort, minus this to guards; and the reverse when all attackers are out."""
+    hit: float = eqx.field(static=True, default=3.0)
+    """To one who hits, once a step; minus this to one who is hit."""
+    guard_shot: float = eqx.field(static=True, default=0.1)
+    """Cost of a guard's shot."""
+    attacker_shot: float = eqx.field(static=True, default=1.0)
+    """Cost of an attacker's shot."""
+    progress: float = eqx.field(static=True, default=2.0)
+    """To an attacker per distance it came nearer to the door."""
+    post: float = eqx.field(static=True, default=1.0)
+    """To a guard that comes to its post by the door, minus this when it leaves it."""
+    post_radius: float = eqx.field(static=True, default=0.3)
+    """How far from the door a guard is still at its post."""
+
+    def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
+        was, stands = events.before <= self.post_radius, events.after <= self.post_radius
+        to_guard = self.post * (stands.astype(jnp.float32) - was) - self.outcome * events.arrived.any()
+        to_attacker = self.progress * (events.before - events.after) + self.outcome * events.arrived
+        cleared = self.outcome * events.cleared
+        cost = np.where(guard, self.guard_shot, self.attacker_shot).astype(np.float32)
+        return jnp.where(guard, to_guard + cleared, to_attacker - cleared) + exchange(events, self.hit, cost)
+
+
+def exchange(events: Events, hit: float, shot: float | np.ndarray) -> Float[Array, "slots"]:
+    """What shooting and being shot are worth."""
+    return hit * (events.scored.astype(jnp.float32) - events.hit) - shot * events.shot

@@ -1,0 +1,62 @@
+"""Who is hit by a shot, and for how long that takes them out."""
+
+from __future__ import annotations
+
+import math
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from openteam.worlds.fortattack.state import gaps, is_guard, length
+
+
+class Shooting(eqx.Module):
+    """A shot covers a triangle at once. Every opponent whose centre lies in it is hit, also behind others."""
+
+    muzzle: float = eqx.field(static=True, default=0.05)
+    """The triangle's apex is this far ahead of the shooter's centre."""
+    edge: float = eqx.field(static=True, default=0.8)
+    """Length of the two edges from the apex."""
+    half_angle: float = eqx.field(static=True, default=math.pi / 8)
+    """Between the heading and each of these edges, in radians."""
+    longest: int = eqx.field(static=True, default=80)
+    """Steps out after a hit from the closest distance."""
+    closest: float = eqx.field(static=True, default=0.1)
+    """The distance of two agents that touch, where the time out is longest (released: 0)."""
+    harmless: float = eqx.field(static=True, default=0.95)
+    """The distance where the time out would be 0, linear between the two; no shot reaches so far."""
+
+    @property
+    def depth(self) -> float:
+        """From the apex to the far edge, along the heading."""
+        return self.edge * math.cos(self.half_angle)
+
+    def in_range(self, position: Float[Array, "slots 2"], angle: Float[Array, "slots"]) -> Bool[Array, "slots slots"]:
+        """Whether the triangle of each agent (row), if it shot now, would cover each other (column); edges included.
+
+        In the frame of the shooter: ahead of the apex by at most ``depth``, and aside by at most tan(half_angle) times
+        as much.
+        """
+        east, north = gaps(position)
+        along_east, along_north = jnp.cos(angle)[:, None], jnp.sin(angle)[:, None]
+        ahead = along_east * east + along_north * north - self.muzzle
+        aside = jnp.abs(along_east * north - along_north * east)
+        return (aside <= math.tan(self.half_angle) * ahead) & (ahead <= self.depth)
+
+    def hits(
+        self, position: Float[Array, "slots 2"], angle: Float[Array, "slots"], shot: Bool[Array, "slots"],
+        present: Bool[Array, "slots"],
+    ) -> Bool[Array, "slots slots"]:  # fmt: skip
+        """Whom (column) each shooter (row) hits: only opponents, all at once, so two may hit each other."""
+        guard = is_guard(len(shot))
+        opponents = np.not_equal(guard[:, None], guard[None, :])
+        return self.in_range(position, angle) & opponents & shot[:, None] & present[None, :]
+
+    def time_out(self, position: Float[Array, "slots 2"], hits: Bool[Array, "slots slots"]) -> Int[Array, "slots"]:
+        """Steps for which everybody must leave: the nearer the shooter the more, and several shooters add up."""
+        share = (self.harmless - length(*gaps(position))) / (self.harmless - self.closest)
+        strength = jnp.where(hits, jnp.clip(share, 0.0, 1.0), 0.0).sum(0)
+        # A hair more, so that rounding does not cost a whole step.
+        return jnp.floor(self.longest * strength + 1e-3).astype(jnp.int32)

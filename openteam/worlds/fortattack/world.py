@@ -1,0 +1,130 @@
+"""FortAttack as a world."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from openteam.core.world import AbstractWorld
+from openteam.errors import UserError
+from openteam.worlds.fortattack.arena import Arena, heading
+from openteam.worlds.fortattack.draw import to_rgb, to_text
+from openteam.worlds.fortattack.movement import Movement
+from openteam.worlds.fortattack.rewards import AbstractRewards, Events, SparseRewards
+from openteam.worlds.fortattack.shooting import Shooting
+from openteam.worlds.fortattack.state import ACTION_NAMES, NONE, SHOOT, FortState, is_guard
+
+
+class FortAttack(AbstractWorld[FortState]):
+    """Guards keep attackers from a fort until time is up. Both sides shoot.
+
+    The first half of the slots are guards, slot 0 is the learner. Who is hit is out for a while: the state says for how
+    long, and the openness ``Casualties`` takes it out and brings it back.
+    """
+
+    arena: Arena = Arena()
+    """The walls and the fort."""
+    movement: Movement = Movement()
+    """How bodies move."""
+    shooting: Shooting = Shooting()
+    """Whom a shot hits, and what that does."""
+    rewards: AbstractRewards = SparseRewards()
+    """What it is all worth."""
+    steps: int = eqx.field(static=True, default=100)
+    """The fort is held, and the game over, after so many steps."""
+    learner_hit_ends: bool = eqx.field(static=True, default=True)
+    """The game is over when slot 0 is hit. Turn it off to train all slots together."""
+
+    @property
+    def actions(self) -> int:
+        return len(ACTION_NAMES)
+
+    def start(self, key: Key[Array, ""], present: Bool[Array, "slots"]) -> FortState:
+        slots = len(present)
+        return FortState(
+            present=present,
+            position=self.arena.enter(jax.random.uniform(key, (2, slots))),
+            velocity=jnp.zeros((slots, 2)),
+            angle=heading(is_guard(slots)),
+            shot=jnp.zeros(slots, bool),
+            out_for=jnp.zeros(slots, jnp.int32),
+            clock=jnp.zeros((), jnp.int32),
+        )
+
+    def step(
+        self, key: Key[Array, ""], state: FortState, actions: Int[Array, "slots"]
+    ) -> tuple[FortState, Float[Array, "slots"], Bool[Array, ""]]:
+        """Shots first, at where everybody stands; then those who were not hit move."""
+        del key  # nothing is random here
+        guard = is_guard(len(actions))
+        actions = jnp.where(state.present, actions, NONE)
+        shot = actions == SHOOT
+        hits = self.shooting.hits(state.position, state.angle, shot, state.present)
+        hit = hits.any(0)
+        alive = state.present & ~hit
+        position, velocity = self.movement.move(self.arena, state.position, state.velocity, actions, alive)
+        after = FortState(
+            present=state.present,
+            position=position,
+            velocity=velocity,
+            angle=self.movement.rotate(state.angle, actions),
+            shot=shot,
+            out_for=jnp.where(hit, self.shooting.time_out(state.position, hits), jnp.maximum(state.out_for - 1, 0)),
+            clock=state.clock + 1,
+        )
+        door = self.arena.to_door(position)
+        arrived = alive & ~guard & (door < self.arena.fort_radius)
+        over = after.clock >= self.steps
+        events = Events(
+            shot=shot,
+            scored=hits.any(1),
+            hit=hit,
+            before=self.arena.to_door(state.position),
+            after=door,
+            arrived=arrived,
+            held=over & ~arrived.any(),
+            cleared=(hit & ~guard).any() & ~(alive & ~guard).any(),
+        )
+        reward = jnp.where(state.present, self.rewards(events, guard), 0.0)
+        return after, reward, over | arrived.any() | (hit[0] & self.learner_hit_ends)
+
+    def dismiss(self, state: FortState, leaving: Bool[Array, "slots"]) -> FortState:
+        return eqx.tree_at(lambda s: s.present, state, state.present & ~leaving)
+
+    def admit(self, key: Key[Array, ""], state: FortState, joining: Bool[Array, "slots"]) -> FortState:
+        new = self.start(key, joining)
+        return FortState(
+            present=state.present | joining,
+            position=jnp.where(joining[:, None], new.position, state.position),
+            velocity=jnp.where(joining[:, None], new.velocity, state.velocity),
+            angle=jnp.where(joining, new.angle, state.angle),
+            shot=state.shot & ~joining,
+            out_for=jnp.where(joining, 0, state.out_for),
+            clock=state.clock,
+        )
+
+    def legal(self, state: FortState) -> Bool[Array, "slots actions"]:
+        """Everything always has an effect, if only a miss."""
+        return jnp.ones((len(state.present), self.actions), bool)
+
+    def features(self, state: FortState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
+        """x = position, angle, velocity, whether a guard, whether an attacker; zeros if absent. There is no u."""
+        guard = is_guard(len(state.present))
+        role = np.stack([guard, ~guard], 1).astype(np.float32)
+        agents = jnp.concatenate([state.position, state.angle[:, None], state.velocity, role], 1)
+        return jnp.where(state.present[:, None], agents, 0.0), jnp.zeros(0)
+
+    def rgb(self, state: FortState) -> np.ndarray:
+        return to_rgb(state, self.arena, self.movement, self.shooting)
+
+    def text(self, state: FortState) -> str:
+        return to_text(state, self.arena)
+
+    def check(self, slots: int) -> None:
+        if slots < 2 or slots % 2:
+            raise UserError(f"FortAttack is played by two teams of equal size; got {slots} slots. Give an even number.")
+        if self.steps < 1:
+            raise UserError(f"FortAttack lasts at least 1 step; got steps {self.steps}.")

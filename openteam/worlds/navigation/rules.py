@@ -1,0 +1,28 @@
+"""Who has arrived in Penalized Cooperative Navigation, and what it is worth."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from openteam.worlds.navigation.state import DESTINATIONS, NavigationState
+
+
+def arrivals(state: NavigationState) -> Bool[Array, "slots 2"]:
+    """Which agents stand on which destination."""
+    same = (state.position[:, None] == state.destination[None]).all(-1)
+    return same & state.present[:, None]
+
+
+def outcome(
+    state: NavigationState, penalty: float, count_agents: bool
+) -> tuple[Float[Array, "slots"], Bool[Array, ""]]:
+    """Everybody's reward, and whether the destinations are reached.
+
+    Whoever stands on a destination gets 1 if both are covered, else the penalty, again in every step that it waits.
+    With ``count_agents`` it takes exactly two agents on destinations, be it both on the same.
+    """
+    on = arrivals(state)
+    arrived = on.any(1)
+    reached = arrived.sum() == DESTINATIONS if count_agents else on.any(0).all()
+    return jnp.where(arrived, jnp.where(reached, 1.0, -penalty), 0.0), reached

@@ -1,0 +1,16 @@
+"""Wolfpack."""
+
+from openteam.worlds.wolfpack.prey import AbstractPrey, FleeingPrey, LearnedPrey, RandomPrey
+from openteam.worlds.wolfpack.state import ACTION_NAMES, PREY_ACTION_NAMES, WolfpackState
+from openteam.worlds.wolfpack.world import Wolfpack
+
+__all__ = [
+    "ACTION_NAMES",
+    "PREY_ACTION_NAMES",
+    "AbstractPrey",
+    "FleeingPrey",
+    "LearnedPrey",
+    "RandomPrey",
+    "Wolfpack",
+    "WolfpackState",
+]

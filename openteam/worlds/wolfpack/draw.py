@@ -1,0 +1,98 @@
+"""Wolfpack as text, from text, and as a picture.
+
+Cells of a text are separated by spaces, rows by line breaks: ``.`` is an empty cell, ``A`` the learner, ``b`` and
+``c`` teammates in slots 1 and 2, ``^ > v <`` a prey and where it faces, with ``!`` if it has just been captured. Prey
+are numbered in row-major order when read. Absent hunters and hidden prey are not drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import UInt8
+
+from openteam.errors import UserError
+from openteam.worlds.lbf.draw import FINER, draw_agent, letters, ruled_paper, slot_of
+from openteam.worlds.wolfpack.state import WolfpackState
+
+ARROWS = "^>v<"
+FUR, BELLY, CAUGHT = "#c8803c", "#f3d9b8", "#b8b0a4"
+
+
+def to_text(state: WolfpackState, size: int) -> str:
+    """The grid as characters; ``from_text`` reads it back."""
+    cells = np.full((size, size), "", object)
+    for slot, (row, column) in enumerate(np.asarray(state.position).tolist()):
+        if state.present[slot]:
+            cells[row, column] += letters(slot)
+    for number, (row, column) in enumerate(np.asarray(state.prey_position).tolist()):
+        if state.shown[number]:
+            cells[row, column] += ARROWS[int(state.facing[number])] + "!" * bool(state.captured[number])
+    width = max(len(cell) for cell in cells.flat)
+    return "\n".join(" ".join((cell or ".").ljust(width) for cell in row).rstrip() for row in cells)
+
+
+def from_text(text: str, slots: int | None = None) -> WolfpackState:
+    """A state from a hand-drawn grid. Of more ``slots`` than are drawn, the rest is absent."""
+    grid = [line.split() for line in text.strip().splitlines()]
+    if any(len(row) != len(grid) for row in grid):
+        raise UserError(f"A grid has as many columns as rows; got rows of {[len(row) for row in grid]} cells.")
+    hunters: dict[int, tuple[int, int]] = {}
+    prey: list[tuple[int, int, int, bool]] = []
+    for (row, column), cell in np.ndenumerate(np.array(grid)):
+        if re.fullmatch(r"[\^>v<]!?", cell):
+            prey.append((row, column, ARROWS.index(cell[0]), cell.endswith("!")))
+        elif re.fullmatch(r"A|[b-uw-z]|[a-z]{2,}", cell):
+            if slot_of(cell) in hunters:
+                raise UserError(f"A hunter stands in one cell; got '{cell}' twice. Use another letter.")
+            hunters[slot_of(cell)] = (row, column)
+        elif cell != ".":
+            raise UserError(f"A cell is '.', a hunter like 'A' and 'b', or a prey like '^' and '>!'; got '{cell}'.")
+    if not prey:
+        raise UserError("A grid needs at least one prey, such as '^'.")
+    needed = max(hunters, default=0) + 1
+    slots = needed if slots is None else slots
+    if needed > slots:
+        raise UserError(f"This grid needs {needed} slots; got {slots}. Raise them.")
+    position = np.array([hunters.get(slot, (0, 0)) for slot in range(slots)], np.int32)
+    place, facing, captured = (np.array(column) for column in zip(*((p[:2], *p[2:]) for p in prey), strict=True))
+    present = np.isin(np.arange(slots), list(hunters))
+    values = present, position, place.astype(np.int32), facing.astype(np.int32), captured, np.ones(len(prey), bool)
+    return WolfpackState(*map(jnp.asarray, values))
+
+
+def to_rgb(state: WolfpackState, size: int, pixels: int = 40) -> UInt8[np.ndarray, "height width 3"]:
+    """The grid as a picture, ``pixels`` a cell: hunters are discs, the learner wears a crown, prey have ears."""
+    unit = pixels * FINER
+    image, pen = ruled_paper(size, unit)
+
+    def centre(row: int, column: int) -> tuple[float, float]:
+        return (column + 0.5) * unit + FINER / 2, (row + 0.5) * unit + FINER / 2
+
+    for number, cell in enumerate(np.asarray(state.prey_position).tolist()):
+        if state.shown[number]:
+            colour = CAUGHT if state.captured[number] else FUR
+            draw_prey(pen, *centre(*cell), 0.33 * unit, int(state.facing[number]), colour)
+    for slot, cell in enumerate(np.asarray(state.position).tolist()):
+        if state.present[slot]:
+            draw_agent(pen, *centre(*cell), 0.33 * unit, slot)
+    return np.array(image.reduce(FINER))
+
+
+def draw_prey(pen: Any, x: float, y: float, r: float, facing: int, colour: str) -> None:
+    """A round body with two long ears towards where it faces."""
+    turn = np.exp(0.5j * np.pi * facing)
+
+    def oval(right: float, ahead: float, wide: float, long: float, fill: str) -> None:
+        angle = np.linspace(0, 2 * np.pi, 40)
+        shape = ((right + wide * np.cos(angle)) - 1j * (ahead + long * np.sin(angle))) * turn
+        pen.polygon([(x + point.real * r, y + point.imag * r) for point in shape], fill=fill)
+
+    for side in (-0.4, 0.4):
+        oval(side, 0.85, 0.26, 0.6, colour)
+        oval(side, 0.85, 0.11, 0.4, BELLY)
+    oval(0.0, -0.15, 0.85, 0.85, colour)
+    oval(0.0, -0.55, 0.4, 0.3, BELLY)

@@ -1,0 +1,76 @@
+"""How prey behave. They belong to the world: nobody is rewarded for being one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from openteam.core.policy import AbstractPolicy
+from openteam.core.types import Observation
+from openteam.worlds.wolfpack.sight import prey_observations
+from openteam.worlds.wolfpack.state import PREY_ACTION_NAMES, STAY, WolfpackState, displacement, distance, inside
+
+NOWHERE = 2**30  # more than any threat
+
+
+class AbstractPrey(eqx.Module):
+    """The policy of all prey of a world."""
+
+    @abstractmethod
+    def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
+        """One of ``PREY_ACTION_NAMES`` for every prey."""
+
+
+class RandomPrey(AbstractPrey):
+    """Every action is equally likely."""
+
+    def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
+        del size
+        uniform = jax.random.uniform(key, state.facing.shape)
+        return jnp.floor(uniform * len(PREY_ACTION_NAMES)).astype(jnp.int32)
+
+
+class FleeingPrey(AbstractPrey):
+    """Grazes until hunters are near, then steps where they threaten least; never turns.
+
+    One step farther away a hunter threatens half as much: the nearest counts most, but nobody runs from one into the
+    arms of two. Of cells that are equal so, one with fewer walls beside it is better, and then the first of up, right,
+    down, left and its own.
+    """
+
+    alert: int = eqx.field(static=True, default=2)
+    """Hunters farther away than this are not minded. With 2, hunters fare about as with the released prey."""
+
+    def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
+        del key
+        cell = state.prey_position[:, None] + displacement(jnp.arange(STAY + 1))
+        away = distance(cell[:, :, None], state.position)
+        minded = state.present & (away[:, STAY] <= self.alert)
+        threat = jnp.where(minded[:, None], 4 << (self.alert + 1 - away), 0).sum(-1)
+        walls = ((cell == 0) | (cell == size - 1)).sum(-1)  # at most 2, so less than any threat
+        onto_hunter = ((away == 0) & state.present).any(-1)
+        onto_prey = (distance(cell[:, :STAY, None], state.prey_position) == 0).any(-1)
+        open_to = inside(cell, size) & ~onto_hunter & ~jnp.pad(onto_prey, ((0, 0), (0, 1)))
+        best = jnp.argmin(jnp.where(open_to, threat + walls, NOWHERE), -1).astype(jnp.int32)
+        direction = jnp.where(minded.any(-1), best, STAY)
+        return jnp.where(direction < STAY, (direction - state.facing) % 4, STAY)
+
+
+class LearnedPrey(AbstractPrey):
+    """A policy without memory for each prey, stacked; it was trained in the world ``Evasion``."""
+
+    policy: AbstractPolicy
+    """Every array has a leading axis, one entry a prey."""
+
+    def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
+        obs = prey_observations(state, size)
+        prey = len(state.facing)
+
+        def act(policy: AbstractPolicy, key: Array, obs: Observation) -> Array:
+            return policy.act(key, policy.start(prey), obs, jnp.ones(prey, bool))[0]
+
+        return eqx.filter_vmap(act)(self.policy, jax.random.split(key, prey), obs)

@@ -1,0 +1,103 @@
+"""Wolfpack as a world."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from openteam.core.world import AbstractWorld
+from openteam.errors import UserError
+from openteam.worlds.wolfpack.draw import to_rgb, to_text
+from openteam.worlds.wolfpack.prey import AbstractPrey, FleeingPrey
+from openteam.worlds.wolfpack.rules import effective, rewards, transition
+from openteam.worlds.wolfpack.start import admit, respawn, start_state
+from openteam.worlds.wolfpack.state import ACTION_NAMES, WolfpackState
+
+
+class Wolfpack(AbstractWorld[WolfpackState]):
+    """Hunters capture moving prey by standing beside one together, and pay for being there alone. It never ends."""
+
+    size: int = eqx.field(static=True, default=10)
+    """Rows and columns of the square grid."""
+    prey: int = eqx.field(static=True, default=2)
+    """Prey on the grid; one that is captured comes back elsewhere."""
+    behaviour: AbstractPrey = FleeingPrey()
+    """How prey behave."""
+    capture: float = eqx.field(static=True, default=2.0)
+    """The reward of each hunter beside a captured prey, for each hunter beside it."""
+    close_penalty: float = eqx.field(static=True, default=0.5)
+    """What a hunter pays for every step in which it is the only one beside a prey."""
+    shaping: float = eqx.field(static=True, default=0.0)
+    """Reward for each cell nearer to the nearest prey. None in the paper, 0.01 in its released code."""
+
+    @property
+    def actions(self) -> int:
+        return len(ACTION_NAMES)
+
+    def start(self, key: Key[Array, ""], present: Bool[Array, "slots"]) -> WolfpackState:
+        return start_state(key, present, self.prey, self.size)
+
+    def step(
+        self, key: Key[Array, ""], state: WolfpackState, actions: Int[Array, "slots"]
+    ) -> tuple[WolfpackState, Float[Array, "slots"], Bool[Array, ""]]:
+        k_prey, k_respawn = jax.random.split(key)
+        prey_actions = self.behaviour.act(k_prey, state, self.size)
+        before = respawn(k_respawn, state, self.size)
+        after = transition(before, actions, prey_actions, self.size)
+        reward = rewards(before, after, self.capture, self.close_penalty, self.shaping)
+        return after, reward, jnp.zeros((), bool)
+
+    def dismiss(self, state: WolfpackState, leaving: Bool[Array, "slots"]) -> WolfpackState:
+        return eqx.tree_at(lambda s: s.present, state, state.present & ~leaving)
+
+    def admit(self, key: Key[Array, ""], state: WolfpackState, joining: Bool[Array, "slots"]) -> WolfpackState:
+        return admit(key, state, joining, self.size)
+
+    def legal(self, state: WolfpackState) -> Bool[Array, "slots actions"]:
+        return effective(state.position, self.size)
+
+    def features(self, state: WolfpackState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
+        """x = row, column; u = row and column of every prey, then which of up, right, down, left each of them faces.
+
+        Absent hunters and hidden prey read (-1, -1), and a hidden prey faces nowhere. A prey that was captured in the
+        last step is still where it was.
+        """
+        agents = jnp.where(state.present[:, None], state.position, -1)
+        prey = jnp.where(state.shown[:, None], state.prey_position, -1)
+        faces = (state.facing[:, None] == jnp.arange(4)) & state.shown[:, None]
+        shared = jnp.concatenate([prey.ravel(), faces.ravel()])
+        return agents.astype(jnp.float32), shared.astype(jnp.float32)
+
+    def places(self, state: WolfpackState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
+        """Where hunters and prey are."""
+        return state.position, state.prey_position
+
+    def hide(
+        self, state: WolfpackState, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]
+    ) -> WolfpackState:
+        """The state for one who cannot see these hunters and these prey."""
+        return eqx.tree_at(lambda s: (s.present, s.shown), state, (state.present & ~agents, state.shown & ~objects))
+
+    def relocate(
+        self, state: WolfpackState, agents: Int[Array, "slots 2"], objects: Int[Array, "objects 2"]
+    ) -> WolfpackState:
+        """The same state with hunters and prey elsewhere."""
+        return eqx.tree_at(lambda s: (s.position, s.prey_position), state, (agents, objects))
+
+    def rgb(self, state: WolfpackState) -> np.ndarray:
+        return to_rgb(state, self.size)
+
+    def text(self, state: WolfpackState) -> str:
+        return to_text(state, self.size)
+
+    def check(self, slots: int) -> None:
+        if self.size < 2 or self.prey < 1:
+            raise UserError(f"Wolfpack needs size >= 2 and prey >= 1; got size {self.size}, prey {self.prey}.")
+        if slots + self.prey > self.size**2:
+            raise UserError(
+                f"{slots} hunters and {self.prey} prey do not fit on a {self.size}x{self.size} grid. Lower the cap or "
+                "raise the world's size."
+            )
