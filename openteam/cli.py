@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -149,18 +150,23 @@ class Evaluate:
 
 @dataclasses.dataclass(frozen=True)
 class List:
-    """What there is: tasks with their splits and teammate types, and algorithms."""
+    """What there is: tasks with their splits, and algorithms."""
+
+    what: tyro.conf.Positional[Literal["all", "tasks", "algorithms"]] = "all"
+    """Which of it."""
 
     def __call__(self) -> None:
-        table = Table("task", "splits", "teammate types", "what it is", title="Tasks")
-        for name, build in TASKS.items():
-            task = build()
-            table.add_row(name, ", ".join(task.split_names), ", ".join(task.pool.names), first_line(build))
-        console.print(table)
-        table = Table("algorithm", "what it is", title="Algorithms")
-        for name, build in ALGORITHMS.items():
-            table.add_row(name, first_line(build))
-        console.print(table)
+        if self.what in ("all", "tasks"):
+            table = Table("task", "splits", "what it is", title="Tasks")
+            for name, build in TASKS.items():
+                table.add_row(name, ", ".join(build().split_names), first_line(build))
+            console.print(table)
+            console.print("Their teammates: openteam teammates list TASK")
+        if self.what in ("all", "algorithms"):
+            table = Table("algorithm", "what it is", title="Algorithms")
+            for name, build in ALGORITHMS.items():
+                table.add_row(name, first_line(build))
+            console.print(table)
         console.print("All settings of a pair: openteam train lbf gpl-q --help")
 
 
@@ -225,27 +231,31 @@ def parse(command: type) -> Callable[[list[str]], Callable[[], None]]:
     return lambda words: tyro.cli(command, prog=f"openteam {command.__name__.lower()}", args=words)
 
 
-def bench(words: list[str]) -> Callable[[], None]:
-    """Imported only when asked for, as the demo below."""
-    from openteam.bench.command import Bench
-
-    return parse(Bench)(words)
+def parse_later(module: str, name: str) -> Callable[[list[str]], Callable[[], None]]:
+    """The same of a command that is imported only when asked for."""
+    return lambda words: parse(getattr(importlib.import_module(module), name))(words)
 
 
-def demo(words: list[str]) -> Callable[[], None]:
-    """See above."""
-    from openteam.demo import Demo
-
-    return parse(Demo)(words)
+def parse_teammates(words: list[str]) -> Callable[[], None]:
+    """A word of its own chooses what to do with teammates."""
+    return importlib.import_module("openteam.teammates_command").parse_teammates(words)
 
 
 COMMANDS: dict[str, tuple[Callable[[list[str]], Callable[[], None]], str]] = {
     "train": (parse_train, "train TASK ALGORITHM --out RUN: train a learner; --help lists every setting"),
     "resume": (parse(Resume), "resume RUN: go on with an interrupted run"),
     "evaluate": (parse(Evaluate), "evaluate RUN --split larger --episodes 480: returns of a trained policy"),
-    "list": (parse(List), "list: tasks, splits, teammate types, algorithms"),
-    "bench": (bench, "bench: speed, as ratios to plain matrix products on this machine"),
-    "demo": (demo, "demo: train, evaluate and draw, in a few minutes"),
+    "list": (parse(List), "list: tasks, splits, algorithms"),
+    "record": (
+        parse_later("openteam.record_command", "Record"),
+        "record TASK --policy RUN --out x.gif: watch an episode; .mp4 too, and .png for a sheet of frames",
+    ),
+    "teammates": (parse_teammates, "teammates list|check|train|clone|add: the types that teammates can have"),
+    "bench": (
+        parse_later("openteam.bench.command", "Bench"),
+        "bench: speed, as ratios to plain matrix products on this machine",
+    ),
+    "demo": (parse_later("openteam.demo", "Demo"), "demo: train, evaluate and draw, in a few minutes"),
 }
 
 

@@ -23,10 +23,12 @@ from openteam.evaluation.record import (
     write_recordings,
 )
 from openteam.record_command import Record, find_policy
+from openteam.teammates import Uniform
 from openteam.views import Window
 
-TASK = openteam.make("lbf-released")
-SHORT = dataclasses.replace(TASK, horizon=15)
+SHORT = openteam.Task(
+    name="short", world=openteam.Foraging(), openness=openteam.Closed(), pool=openteam.Pool((Uniform(),)), horizon=15
+)
 PARTIAL = dataclasses.replace(SHORT, view=Window())
 FRAMES = 16  # of an episode: this seed's do not end early
 
@@ -144,10 +146,11 @@ def test_the_command_writes_what_it_is_asked_for(tmp_path, monkeypatch, capsys, 
 
 
 def test_the_learner_can_be_random_or_one_of_the_teammate_types():
-    assert isinstance(find_policy(None, TASK), openteam.UniformRandom)
-    assert find_policy("H3", TASK).limit == openteam.Foragers().member(jnp.array(2)).limit
+    task = openteam.make("lbf")
+    assert isinstance(find_policy(None, task), openteam.UniformRandom)
+    assert find_policy("H3", task).limit == openteam.Foragers().member(jnp.array(2)).limit
 
 
 def test_a_policy_that_is_neither_a_run_nor_a_type_is_refused():
     with pytest.raises(UserError, match=r"no run 'H9'.*one of: H1, .*H8"):
-        find_policy("H9", TASK)
+        find_policy("H9", openteam.make("lbf"))

@@ -52,7 +52,6 @@ class Scene(eqx.Module):
     hunters: Int[Array, "slots 2"]  # the viewer first
     there: Bool[Array, "slots"]
     prey: Int[Array, "prey 2"]
-    apart: Int[Array, "slots prey"]  # distances; beyond any for hunters who are not there
     live: Bool[Array, "prey"]
     sides: Int[Array, "cells 2"]  # the cells beside prey, four each
     usable: Bool[Array, "cells"]  # on the grid
@@ -122,17 +121,15 @@ def look(obs: Observation, size: int) -> Scene:
     """Read an observation. A prey with two hunters beside was captured, so it is about to be elsewhere."""
     count = obs.shared.shape[0] // 6
     hunters, prey = obs.agents.astype(jnp.int32), obs.shared[: 2 * count].reshape(count, 2).astype(jnp.int32)
-    apart = jnp.where(obs.visible[:, None], distance(hunters[:, None], prey[None]), NEVER)
-    live = (apart == 1).sum(0) < 2
+    beside = (distance(hunters[:, None], prey[None]) == 1) & obs.visible[:, None]
     sides = (prey[:, None] + displacement(jnp.array(BESIDE))).reshape(-1, 2)
-    return Scene(hunters, obs.visible, prey, apart, live, sides, inside(sides, size))
+    return Scene(hunters, obs.visible, prey, beside.sum(0) < 2, sides, inside(sides, size))
 
 
 def nearest_goal(scene: Scene) -> Goal:
     """The nearest cell beside a live prey."""
     usable = scene.usable & jnp.repeat(scene.live, 4)
-    first, steps = first_least(jnp.where(usable, distance(scene.sides, scene.hunters[0]), NEVER))
-    return goal_at(scene, first & (steps < NEVER))
+    return goal_at(scene, first_least(jnp.where(usable, distance(scene.sides, scene.hunters[0]), NEVER)))
 
 
 def own_post(scene: Scene, size: int) -> Goal:
@@ -144,15 +141,18 @@ def own_post(scene: Scene, size: int) -> Goal:
     far = jnp.where(scene.usable, distance(scene.hunters[:, None], scene.sides[None]), -1).max(1)
     order = far * size**2 - scene.hunters[:, 0] * size - scene.hunters[:, 1]
     turn = (scene.there[None, :] & (order[None, :] > order[:, None])).sum(1)
-    left, mine = scene.usable, jnp.zeros_like(scene.usable)
-    rounds = jnp.arange(min(len(turn), len(left)))
+    rounds = jnp.arange(min(len(turn), len(scene.sides)))
     chooses = (turn == rounds[:, None]) & scene.there
-    choosers, anybody = (chooses[:, :, None] * scene.hunters).sum(1), rounds < scene.there.sum()
-    for number, chooser in enumerate(choosers):
-        first, steps = first_least(jnp.where(left & anybody[number], distance(scene.sides, chooser), NEVER))
-        given = first & (steps < NEVER)
-        left, mine = left & ~given, mine | (given & chooses[number, 0])
-    return goal_at(scene, mine)
+    choosers = (chooses[:, :, None] * scene.hunters).sum(1)
+
+    def give(left: Bool[Array, "cells"], who: tuple[Array, Array]) -> tuple[Bool[Array, "cells"], Bool[Array, "cells"]]:
+        chooser, exists = who
+        given = first_least(jnp.where(left & exists, distance(scene.sides, chooser), NEVER))
+        return left & ~given, given
+
+    # A loop, because written out this compiles for minutes.
+    _, given = jax.lax.scan(give, scene.usable, (choosers, rounds < scene.there.sum()))
+    return goal_at(scene, (given & chooses[:, :1]).any(0))
 
 
 def goal_at(scene: Scene, chosen: Bool[Array, "cells"]) -> Goal:
@@ -169,11 +169,10 @@ def hesitates(scene: Scene, target: Goal, patience: Patience) -> Bool[Array, ""]
     return target.exists & near[0] & (near[1:].sum() < patience.others)
 
 
-def first_least(cost: Int[Array, "n"]) -> tuple[Bool[Array, "n"], Int[Array, ""]]:
-    """A mask of the first of the smallest numbers, and that number."""
-    index = jnp.arange(len(cost))
-    least = (cost * len(cost) + index).min()
-    return cost * len(cost) + index == least, least // len(cost)
+def first_least(cost: Int[Array, "n"]) -> Bool[Array, "n"]:
+    """A mask of the first of the smallest numbers; of none if all are ``NEVER``."""
+    ranked = cost * len(cost) + jnp.arange(len(cost))
+    return (ranked == ranked.min()) & (cost < NEVER)
 
 
 def towards(gap: Int[Array, "2"]) -> Int[Array, ""]:

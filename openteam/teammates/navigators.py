@@ -27,6 +27,12 @@ TYPES: dict[str, tuple[bool, int]] = {
     "H3": (False, CENTRE),
     "H4": (True, FAR_AGENT),
 }
+SENTENCES = {
+    "H1": "Goes to the destination nearest to itself.",
+    "H2": "Goes to the destination farthest from the team's centre.",
+    "H3": "Goes to the destination nearest to the team's centre.",
+    "H4": "Goes to the destination farthest from the agent that is farthest from itself.",
+}
 
 
 class Navigator(AbstractPolicy):
@@ -79,6 +85,10 @@ class Navigators(AbstractFamily):
         unknown = [name for name in self.names if name not in TYPES]
         if unknown or not self.names:
             raise UserError(f"Scripted navigators are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(SENTENCES[name] for name in self.names)
 
     def member(self, index: Int[Array, ""]) -> Navigator:
         farthest, origin = zip(*(TYPES[name] for name in self.names), strict=True)

@@ -169,6 +169,11 @@ def test_a_family_of_some_types_numbers_them_as_named():
         assert jax.tree.leaves(member) == jax.tree.leaves(same)
 
 
+def test_every_type_has_its_own_sentence():
+    assert Navigators(names=("H4", "H2")).sentences == (Navigators().sentences[3], Navigators().sentences[1])
+    assert len(set(Navigators().sentences)) == 4
+
+
 @pytest.mark.parametrize("names", [("H1", "H5"), ()])
 def test_types_that_do_not_exist_are_refused(names):
     with pytest.raises(UserError, match=r"Scripted navigators are H1, .*, H4; got (H1, H5|none)\."):
