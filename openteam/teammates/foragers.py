@@ -35,6 +35,17 @@ TYPES: dict[str, tuple[int, int, int, bool]] = {
     "H8": (HEAVIEST, LEADER, LEADER_LEVEL, False),
 }
 
+SENTENCES = {
+    "H1": "Goes for the food nearest to itself.",
+    "H2": "Goes for the food nearest to the team's centre.",
+    "H3": "Goes for the nearest food it can take alone; at random if there is none.",
+    "H4": "Goes for the food nearest to the team's centre that the team can take; at random if there is none.",
+    "H5": "Goes for the food farthest from itself.",
+    "H6": "Goes for the heaviest food it can take alone, else the heaviest.",
+    "H7": "Goes for the food farthest from the agent that is farthest from itself.",
+    "H8": "Goes for the heaviest food that its leader can take alone, else the heaviest.",
+}
+
 
 class Forager(AbstractPolicy):
     """One scripted type; its numbers may be known only at run time, so the eight can be stacked."""
@@ -116,6 +127,10 @@ class Foragers(AbstractFamily):
         unknown = [name for name in self.names if name not in TYPES]
         if unknown or not self.names:
             raise UserError(f"Scripted foragers are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(SENTENCES[name] for name in self.names)
 
     def member(self, index: Int[Array, ""]) -> Forager:
         columns: list[Any] = [jnp.array(column) for column in zip(*(TYPES[name] for name in self.names), strict=True)]
