@@ -7,7 +7,7 @@ from collections.abc import Callable
 from openteam.task import Task
 from openteam.tasks.foraging import lbf, lbf_partial, lbf_partial_released, lbf_released
 from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_released
-from openteam.tasks.navigation import navigation_partial, navigation_partial_released
+from openteam.tasks.navigation import navigation_partial, navigation_partial_released, navigation_practice
 from openteam.tasks.wolfpack import (
     evasion,
     wolfpack,
@@ -32,6 +32,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "navigation-partial-released": navigation_partial_released,
     "evasion": evasion,
     "fortattack-duel": fortattack_duel,
+    "navigation-practice": navigation_practice,
     **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},
 }
 

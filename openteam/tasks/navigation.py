@@ -35,3 +35,14 @@ def navigation_partial_released() -> Task:
         time_limit_terminates=True,
         splits={"larger": Split(openness=released_lifetimes(5, 5, 5))},
     )
+
+
+def navigation_practice() -> Task:
+    """Navigation for joint training: waiting alone costs nothing, for else nobody ever tries."""
+    return Task(
+        name="navigation-practice",
+        world=Navigation(penalty=0.0),
+        openness=Lifetimes(cap=3, start_low=3, start_high=3),
+        pool=Pool((Navigators(),)),
+        horizon=50,
+    )

@@ -36,7 +36,7 @@ class EvasionState(AbstractWorldState):
 
 
 class Evasion(AbstractWorld[EvasionState]):
-    """Prey are hunted by a team that is drawn anew in every episode; being captured costs 1. It never ends."""
+    """Prey are hunted by a team that is drawn anew in every episode; being captured costs 1, running may cost too. It never ends."""
 
     hunters: Pool
     """The types that hunt."""
@@ -46,6 +46,8 @@ class Evasion(AbstractWorld[EvasionState]):
     """Hunters in the largest team; the number is uniform between the two."""
     size: int = eqx.field(static=True, default=10)
     """Rows and columns of the square grid."""
+    effort: float = eqx.field(static=True, default=0.0)
+    """What every step and turn costs. With some effort prey graze until it is worth running."""
 
     @property
     def actions(self) -> int:
@@ -69,7 +71,8 @@ class Evasion(AbstractWorld[EvasionState]):
         chosen, memory = self.hunters.act(k_act, state.types, state.memory, look(jnp.arange(self.most)), fresh)
         hunt = respawn(k_respawn, state.hunt, self.size)
         hunt = transition(hunt, chosen, jnp.where(state.present, actions, STAY), self.size)
-        reward = -jnp.where(state.present & hunt.captured, 1.0, 0.0)
+        cost = jnp.where(hunt.captured, 1.0, 0.0) + jnp.where(actions != STAY, self.effort, 0.0)
+        reward = jnp.where(state.present, -cost, 0.0)
         after = EvasionState(state.present, hunt, state.types, memory, jnp.zeros((), bool))
         return after, reward, jnp.zeros((), bool)
 
