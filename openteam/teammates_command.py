@@ -136,6 +136,8 @@ class Clone:
     """As of openteam teammates add."""
     temperature: float = 1.0
     """1 samples actions from the policy, 0 takes the likeliest."""
+    width: int = Cloning.width
+    """Width of all layers; equal in all members of a file."""
 
     def __call__(self) -> None:
         families = [family for family in make(self.task).pool.families if self.type in family.names]

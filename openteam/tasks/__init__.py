@@ -13,6 +13,7 @@ from openteam.tasks.wolfpack import (
     wolfpack,
     wolfpack_partial,
     wolfpack_partial_released,
+    wolfpack_practice,
     wolfpack_released,
 )
 from openteam.worlds.probes import PROBES
@@ -33,6 +34,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "evasion": evasion,
     "fortattack-duel": fortattack_duel,
     "navigation-practice": navigation_practice,
+    "wolfpack-practice": wolfpack_practice,
     **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},
 }
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from openteam.openness import Lifetimes
 from openteam.task import Split, Task
 from openteam.teammates import Foragers, Pool
+from openteam.teammates.learned import Learned
 from openteam.views import Window
 from openteam.worlds.lbf import Foraging
+
+UNSEEN = tuple(f"unseen-{number}" for number in range(1, 9))
 
 
 def lbf() -> Task:
@@ -15,7 +18,7 @@ def lbf() -> Task:
         name="lbf",
         world=Foraging(),
         openness=Lifetimes(cap=3, start_low=3, start_high=3),
-        pool=Pool((Foragers(),)),
+        pool=Pool((Foragers(), Learned("lbf", ("ac",)))),
         horizon=50,
         splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
     )
@@ -27,7 +30,7 @@ def lbf_released() -> Task:
         name="lbf-released",
         world=Foraging(),
         openness=released_lifetimes(3, 3, 3),
-        pool=Pool((Foragers(),)),
+        pool=Pool((Foragers(), Learned("lbf", ("ac",)))),
         horizon=50,
         time_limit_terminates=True,
         splits={
@@ -43,10 +46,13 @@ def lbf_partial() -> Task:
         name="lbf-partial",
         world=Foraging(size=12),
         openness=Lifetimes(cap=3, start_low=3, start_high=3),
-        pool=Pool((Foragers(),)),
+        pool=Pool((Foragers(), Learned("lbf", ("ac-12x12",)))),
         view=Window(),
         horizon=50,
-        splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
+        splits={
+            "larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5)),
+            "unseen": Split(pool=strangers()),
+        },
     )
 
 
@@ -56,12 +62,17 @@ def lbf_partial_released() -> Task:
         name="lbf-partial-released",
         world=Foraging(size=12),
         openness=released_lifetimes(3, 3, 3),
-        pool=Pool((Foragers(),)),
+        pool=Pool((Foragers(), Learned("lbf", ("ac-12x12",)))),
         view=Window(coordinates="window", stretch=True),
         horizon=50,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=released_lifetimes(5, 5, 5))},
+        splits={"larger": Split(openness=released_lifetimes(5, 5, 5)), "unseen": Split(pool=strangers())},
     )
+
+
+def strangers() -> Pool:
+    """The types of the partial tasks and eight that training never meets."""
+    return Pool((Foragers(), Learned("lbf", ("ac-12x12", *UNSEEN))))
 
 
 def released_lifetimes(cap: int, start_low: int, start_high: int, cap_is_start: bool = False) -> Lifetimes:

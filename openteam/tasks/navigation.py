@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from openteam.openness import Lifetimes
 from openteam.task import Split, Task
-from openteam.tasks.foraging import released_lifetimes
+from openteam.tasks.foraging import UNSEEN, released_lifetimes
 from openteam.teammates import Navigators, Pool
+from openteam.teammates.learned import Learned
 from openteam.views import Window
 from openteam.worlds.navigation import Navigation
 
@@ -16,10 +17,13 @@ def navigation_partial() -> Task:
         name="navigation-partial",
         world=Navigation(),
         openness=Lifetimes(cap=3, start_low=3, start_high=3),
-        pool=Pool((Navigators(),)),
+        pool=pool(),
         view=Window(),
         horizon=50,
-        splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
+        splits={
+            "larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5)),
+            "unseen": Split(pool=pool(*UNSEEN)),
+        },
     )
 
 
@@ -29,11 +33,11 @@ def navigation_partial_released() -> Task:
         name="navigation-partial-released",
         world=Navigation(count_agents=True),
         openness=released_lifetimes(3, 3, 3),
-        pool=Pool((Navigators(),)),
+        pool=pool(),
         view=Window(hide_objects=False, stretch=True),
         horizon=50,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=released_lifetimes(5, 5, 5))},
+        splits={"larger": Split(openness=released_lifetimes(5, 5, 5)), "unseen": Split(pool=pool(*UNSEEN))},
     )
 
 
@@ -46,3 +50,8 @@ def navigation_practice() -> Task:
         pool=Pool((Navigators(),)),
         horizon=50,
     )
+
+
+def pool(*more: str) -> Pool:
+    """The four scripts, two learned types, and more of these."""
+    return Pool((Navigators(), Learned("navigation", ("ac-0", "ac-1", *more))))

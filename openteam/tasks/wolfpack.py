@@ -48,6 +48,17 @@ def wolfpack_partial_released() -> Task:
     return wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2))
 
 
+def wolfpack_practice() -> Task:
+    """Wolfpack for joint training: being near a prey alone costs nothing, for else nobody ever tries."""
+    return Task(
+        name="wolfpack-practice",
+        world=Wolfpack(close_penalty=0.0, shaping=0.01),
+        openness=lifetimes(3, 3, 3),
+        pool=Pool((Hunters(),)),
+        horizon=200,
+    )
+
+
 def evasion() -> Task:
     """Wolfpack's prey as agents, hunted by scripted teams: here the prey are trained."""
     world = Evasion(hunters=Pool((Hunters(),)))
