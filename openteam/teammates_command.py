@@ -143,7 +143,7 @@ class Clone:
         families = [family for family in make(self.task).pool.families if self.type in family.names]
         if not families:
             raise UserError(f"'{self.task}' has no type '{self.type}': {', '.join(make(self.task).pool.names)}.")
-        learner = Cloning(teacher=families[0], type=self.type)
+        learner = Cloning(teacher=families[0], type=self.type, width=self.width)
         run = train(self.task, learner, self.name, Settings(self.steps), self.seed, self.out)
         sentence = self.sentence or f"A network that learned to do what {self.type} does."
         Add(run, self.name, sentence, weights=self.weights, temperature=self.temperature)()
