@@ -44,7 +44,7 @@ def fortattack_duel() -> Task:
     """FortAttack for joint training: dense rewards for both sides, and a hit on slot 0 ends nothing."""
     return Task(
         name="fortattack-duel",
-        world=FortAttack(rewards=DenseRewards(), learner_hit_ends=False),
+        world=FortAttack(rewards=DenseRewards(siege=5.0), learner_hit_ends=False),
         openness=Casualties(places=3, guards=3, attackers=3, learner_stays=False),
         pool=Pool((Uniform(),)),
         horizon=100,

@@ -61,11 +61,14 @@ class DenseRewards(AbstractRewards):
     """To a guard that comes to its post by the door, minus this when it leaves it."""
     post_radius: float = eqx.field(static=True, default=0.3)
     """How far from the door a guard is still at its post."""
+    siege: float = eqx.field(static=True, default=0.0)
+    """What attackers lose when time is up. Nothing in the released code, but then they may learn to stay away."""
 
     def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
         was, stands = events.before <= self.post_radius, events.after <= self.post_radius
         to_guard = self.post * (stands.astype(jnp.float32) - was) - self.outcome * events.arrived.any()
         to_attacker = self.progress * (events.before - events.after) + self.outcome * events.arrived
+        to_attacker = to_attacker - self.siege * events.held
         cleared = self.outcome * events.cleared
         cost = np.where(guard, self.guard_shot, self.attacker_shot).astype(np.float32)
         return jnp.where(guard, to_guard + cleared, to_attacker - cleared) + exchange(events, self.hit, cost)

@@ -85,3 +85,7 @@ def test_dense_pays_hits_like_the_released_code():
 
 def test_dense_pays_nothing_for_the_end():
     assert worth(DenseRewards(), held=True) == [0, 0, 0, 0]
+
+
+def test_a_siege_that_failed_costs_attackers_if_you_say_so():
+    assert worth(DenseRewards(siege=5.0), held=True) == [0, 0, -5, -5]
