@@ -1,7 +1,6 @@
-"""What a prey sees: all that is ahead or abreast of it, turned the way it faces, nearest first; nothing behind it.
+"""What a prey sees: everything around it, turned the way it faces, nearest first.
 
-So what it learns holds wherever it is, whichever way it looks, and for any number of hunters in any order. That it can
-be approached from behind is as in the released code, and what makes it possible to catch.
+So what it learns holds wherever it is, whichever way it looks, and for any number of hunters in any order.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from openteam.worlds.wolfpack.rules import effective
 from openteam.worlds.wolfpack.state import STAY, WolfpackState
 
 HUNTERS, PREY = 4, 1  # how many of each are seen: the nearest
-SIGHT = 2  # and how far
 
 
 def prey_observations(state: WolfpackState, size: int) -> Observation:
@@ -45,7 +43,7 @@ def prey_rows(state: WolfpackState, size: int) -> Float[Array, "prey feat"]:
 def nearest(
     state: WolfpackState, position: Int[Array, "bodies 2"], there: Bool[Array, "prey bodies"], count: int
 ) -> Float[Array, "prey seen"]:
-    """(ahead, right, 1 / distance) of the nearest bodies not behind; of equals the farther ahead, then right, first."""
+    """(ahead, right, 1 / distance) of the nearest bodies; of equals those farther ahead, then farther right, first."""
     gap = position[None] - state.prey_position[:, None]
     up, right = -gap[..., 0], gap[..., 1]
     facing = state.facing[:, None]
@@ -54,7 +52,6 @@ def nearest(
     ahead = jnp.where(sideways, right, up) * sign
     beside = jnp.where(sideways, -up, right) * sign
     far = jnp.abs(ahead) + jnp.abs(beside)
-    there = there & (far <= SIGHT)
     order = (far * 256 - ahead) * 256 - beside
     rank = (there[:, None, :] & (order[:, None, :] < order[:, :, None])).sum(-1)
     chosen = there[:, None, :] & (rank[:, None, :] == jnp.arange(count)[:, None])
