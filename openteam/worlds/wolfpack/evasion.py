@@ -36,7 +36,7 @@ class EvasionState(AbstractWorldState):
 
 
 class Evasion(AbstractWorld[EvasionState]):
-    """Prey are hunted by a team that is drawn anew in every episode; being captured costs 1, running may cost too. It never ends."""
+    """Prey are hunted by a team drawn anew in every episode; being captured costs 1, running may too. It never ends."""
 
     hunters: Pool
     """The types that hunt."""
