@@ -18,6 +18,7 @@ from openteam.algorithms.ippo import IPPO
 from openteam.cli import Count, go_on
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
+from openteam.evaluation.duels import draw_duels, duels
 from openteam.evaluation.skills import measure, play_type, types_of
 from openteam.models.policy import NetworkPolicy
 from openteam.registry import make
@@ -200,6 +201,28 @@ class Check:
             raise UserError(f"{'; '.join(wrong)}. If a pool was changed on purpose: openteam teammates check --record.")
 
 
+@dataclasses.dataclass(frozen=True)
+class Duel:
+    """FortAttack's types against each other: how often each holds the fort against each."""
+
+    task: tyro.conf.Positional[str] = "fortattack"
+    """Whose types and rules."""
+    episodes: int = 256
+    """Episodes of each pair."""
+    out: Path | None = None
+    """Also draw the table there, .png or .svg."""
+
+    def __call__(self) -> None:
+        task = make(self.task)
+        held = duels(task, episodes=self.episodes)
+        table = Table("guards", *task.pool.names, title="How often the fort is held, by attackers")
+        for name, row in zip(task.pool.names, held, strict=True):
+            table.add_row(name, *(f"{share:.0%}" for share in row))
+        console.print(table)
+        if self.out:
+            draw_duels(self.out, held, task.pool.names)
+
+
 def train(task: str, learner: AbstractLearner, name: str, settings: Settings, seed: int, out: Path | None) -> Path:
     """A run whose policy sees everything, as teammates do; its folder."""
     full: Task = dataclasses.replace(make(task), view=FullView())
@@ -214,7 +237,14 @@ def describe(member: Member) -> str:
     return f"{member.name} scores {skill.mean:.3f} in {skill.task} ({skill.low:.2f} to {skill.high:.2f})"
 
 
-SUBCOMMANDS: dict[str, type] = {"train": TrainTeammate, "clone": Clone, "add": Add, "list": ListTypes, "check": Check}
+SUBCOMMANDS: dict[str, type] = {
+    "train": TrainTeammate,
+    "clone": Clone,
+    "add": Add,
+    "list": ListTypes,
+    "check": Check,
+    "duel": Duel,
+}
 
 
 def parse_teammates(words: list[str]) -> Callable[[], None]:
