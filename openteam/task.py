@@ -56,6 +56,10 @@ class Task(eqx.Module):
         if self.horizon < 1:
             raise UserError(f"A task needs a horizon of at least 1 step; got {self.horizon}.")
         self.world.check(self.openness.slots)
+        everyone = jnp.ones(self.slots, bool)
+        agents, shared = jax.eval_shape(lambda k: self.world.features(self.world.start(k, everyone)), jax.random.key(0))
+        for family in self.pool.families:
+            family.check(Spec(agents.shape[-1], shared.shape[-1], self.world.actions))
 
     @property
     def slots(self) -> int:

@@ -24,6 +24,7 @@ def played(request):
         time_limit_terminates=request.param,
         openness=openteam.Lifetimes(lifetime=(2, 4), wait=(1, 3)),
         world=openteam.Foraging(size=5, foods=1),
+        pool=openteam.Pool((openteam.Foragers(),)),
     )
 
     @jax.jit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from openteam.openness import Casualties
 from openteam.task import Split, Task
 from openteam.teammates import Pool, Uniform
+from openteam.teammates.learned import Learned
 from openteam.worlds.fortattack import Arena, DenseRewards, FortAttack, Shooting, SparseRewards
 
 RELEASED = FortAttack(
@@ -20,7 +21,7 @@ def fortattack() -> Task:
         name="fortattack",
         world=FortAttack(),
         openness=Casualties(places=3, guards=3, attackers=3),
-        pool=Pool((Uniform(),)),
+        pool=Pool((Learned("fortattack"),)),
         horizon=100,
         time_limit_terminates=True,
         splits={"larger": Split(openness=Casualties(places=5, guards=5, attackers=5))},
@@ -33,7 +34,7 @@ def fortattack_released() -> Task:
         name="fortattack-released",
         world=RELEASED,
         openness=Casualties(places=3, guards=3, attackers=3),
-        pool=Pool((Uniform(),), teams=2, redraw=False),
+        pool=Pool((Learned("fortattack"),), teams=2, redraw=False),
         horizon=100,
         time_limit_terminates=True,
         splits={"larger": Split(openness=Casualties(places=5, guards=5, attackers=5))},

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from openteam.core.view import AbstractView
 from openteam.openness import Bernoulli, Closed, Lifetimes
 from openteam.task import Split, Task
+from openteam.tasks.foraging import UNSEEN
 from openteam.teammates import Hunters, Pool, Uniform
+from openteam.teammates.learned import Learned
 from openteam.views import FullView, Radius
 from openteam.worlds.wolfpack import Wolfpack
 from openteam.worlds.wolfpack.evasion import Evasion
@@ -17,7 +21,7 @@ def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
         name=name,
         world=Wolfpack(),
         openness=lifetimes(3, 3, 3),
-        pool=Pool((Hunters(),)),
+        pool=hunters(),
         view=view,
         horizon=200,
         splits={"larger": Split(openness=lifetimes(5, 2, 5))},
@@ -30,7 +34,7 @@ def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = Full
         name=name,
         world=Wolfpack(shaping=0.01),
         openness=Bernoulli(cap=3),
-        pool=Pool((Hunters(),)),
+        pool=hunters(),
         view=view,
         horizon=200,
         time_limit_terminates=True,
@@ -40,12 +44,12 @@ def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = Full
 
 def wolfpack_partial() -> Task:
     """Wolfpack of which the learner sees what is within three steps."""
-    return wolfpack("wolfpack-partial", Radius())
+    return with_strangers(wolfpack("wolfpack-partial", Radius()))
 
 
 def wolfpack_partial_released() -> Task:
     """The same as the released code plays it, where prey in sight may seem one cell off."""
-    return wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2))
+    return with_strangers(wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2)))
 
 
 def wolfpack_practice() -> Task:
@@ -68,3 +72,13 @@ def evasion() -> Task:
 def lifetimes(cap: int, start_low: int, start_high: int) -> Lifetimes:
     """The paper's open process of Wolfpack."""
     return Lifetimes(cap=cap, start_low=start_low, start_high=start_high, lifetime=(25, 35), wait=(15, 25))
+
+
+def hunters(*more: str) -> Pool:
+    """The seven scripts, two learned types, and more of these."""
+    return Pool((Hunters(), Learned("wolfpack", ("teammate-aware-clone", "learned", *more))))
+
+
+def with_strangers(task: Task) -> Task:
+    """The same task with a split in which eight types appear that training never meets."""
+    return dataclasses.replace(task, splits=task.splits | {"unseen": Split(pool=hunters(*UNSEEN))})

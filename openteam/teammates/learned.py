@@ -2,40 +2,79 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Observation
+from openteam.core.types import Observation, Spec
+from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy, draw_action
 from openteam.teammates.pool import AbstractFamily
 from openteam.teammates.weights_file import Weights, weights_path
 
 
 class Learned(AbstractFamily):
-    """Learned types of one world, as one stacked network."""
+    """Learned types of one world, as one stacked network.
+
+    The family itself is only names. Its numbers are constants of the programs it acts in, so it can be a default on the
+    command line and costs nothing to pass around.
+    """
 
     weights: str = eqx.field(static=True)
     """Whose file in openteam/teammates/weights; or the path of a file of your own, ending in .safetensors."""
-    names: tuple[str, ...] = eqx.field(static=True)
+    names: tuple[str, ...] = eqx.field(static=True, default=())
     """Which of its members; none named means all."""
-    sentences: tuple[str, ...] = eqx.field(static=True)
-    stacked: NetworkPolicy
 
     def __init__(self, weights: str, names: tuple[str, ...] = ()):
-        file = Weights.read(weights_path(weights))
         self.weights = weights
-        self.names = tuple(names) or tuple(member.name for member in file.members)
-        places = [file.place(name) for name in self.names]
-        self.sentences = tuple(file.members[place].sentence for place in places)
-        self.stacked = jax.tree.map(lambda leaf: leaf[jnp.array(places)], file.stacked)
+        self.names = tuple(names) or tuple(member.name for member in self.file.members)
+        for name in self.names:
+            self.file.place(name)
+
+    @property
+    def file(self) -> Weights:
+        path = weights_path(self.weights)
+        return read(path, path.stat().st_mtime_ns if path.exists() else 0)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple(self.file.members[self.file.place(name)].sentence for name in self.names)
+
+    @property
+    def stacked(self) -> NetworkPolicy:
+        places = np.array([self.file.place(name) for name in self.names])
+        return jax.tree.map(lambda leaf: leaf[places], self.file.stacked)
+
+    def check(self, spec: Spec) -> None:
+        sizes = self.file.sizes
+        known = sizes.agent_features, sizes.shared_features, sizes.actions
+        there = spec.agent_features, spec.shared_features, spec.actions
+        if known != there:
+            raise UserError(
+                f"The learned teammates of '{self.weights}' know {known[0]} features of an agent, {known[1]} shared "
+                f"ones and {known[2]} actions; this world has {there[0]}, {there[1]} and {there[2]}. Give the task a "
+                "pool without them, such as Pool((Foragers(),))."
+            )
 
     def member(self, index: Int[Array, ""]) -> OneOf:
         return OneOf(self.stacked, index)
+
+
+@functools.lru_cache(maxsize=32)
+def read(path: Path, changed: int) -> Weights:
+    """A weights file as plain numpy arrays, read again only when it has changed."""
+    del changed
+    with jax.ensure_compile_time_eval():
+        file = Weights.read(path)
+        return dataclasses.replace(file, stacked=jax.tree.map(np.asarray, file.stacked))
 
 
 class OneOf(AbstractPolicy):

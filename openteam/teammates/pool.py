@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Observation
+from openteam.core.types import Observation, Spec
 from openteam.errors import UserError
 
 
@@ -24,6 +24,9 @@ class AbstractFamily(eqx.Module):
     @property
     def size(self) -> int:
         return len(self.names)
+
+    def check(self, spec: Spec) -> None:
+        """Raise a ``UserError`` if the members cannot act on what is seen, in full, in such a task."""
 
     @abstractmethod
     def member(self, index: Int[Array, ""]) -> AbstractPolicy:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from openteam.core import random
-from openteam.core.types import Observation
+from openteam.core.types import Observation, Spec
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
 from openteam.results.checkpoint import save_tree
@@ -122,7 +122,10 @@ def test_an_unknown_member_is_named_with_those_there_are(path):
         Learned(str(path), ("fourth",))
 
 
-def test_the_numbers_are_arrays_that_compiled_programs_take_as_arguments(path):
-    arrays, rest = eqx.partition(Learned(str(path)), eqx.is_array)
-    assert all(len(leaf) == 3 for leaf in jax.tree.leaves(arrays))
-    assert not jax.tree.leaves(rest)
+def test_a_family_holds_names_and_no_arrays(path):
+    assert not jax.tree.leaves(Learned(str(path)))
+
+
+def test_a_world_with_other_features_is_refused(path):
+    with pytest.raises(UserError, match=r"know \d+ features of an agent.*this world has 1, 2 and 3"):
+        Learned(str(path)).check(Spec(1, 2, 3))
