@@ -102,7 +102,10 @@ def test_a_run_killed_at_random_moments_and_resumed_ends_in_the_same_files(undis
 
 def test_ctrl_c_writes_a_state_prints_how_to_resume_and_exits_with_2(undisturbed, tmp_path, env):
     out = tmp_path / "interrupted"
-    process = subprocess.Popen(train_words(out), env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
+    heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-c", heed, *train_words(out)]
+    process = subprocess.Popen(words, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     while process.poll() is None and not (out / "train.jsonl").exists():
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
