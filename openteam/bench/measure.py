@@ -15,9 +15,9 @@ from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.core.types import Observation, Spec
 from openteam.task import Task
-from openteam.training.joint import act_together
+from openteam.training.joint import way_of_acting
 from openteam.training.loop import advance, one_update, start_carry
-from openteam.training.rollout import act_and_step, collect
+from openteam.training.rollout import collect
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TrainingSpeed:
 def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: bool = True) -> TrainingSpeed:
     """Training and collecting, beside plain matrix products of the widest layer at the rows of an update."""
     key, chunk = make_key(0), learner.envs * learner.update_every
-    act = act_together if learner.joint else act_and_step
+    act = way_of_acting(learner)
     carry = eqx.filter_jit(start_carry)(task, learner, key)
     updates = jnp.asarray(max(1, 16_000 // chunk))
     program = compile_twice(advance, task, learner, carry, key, updates, updates * 1000)
@@ -80,8 +80,7 @@ def flops_per_update(task: Task, learner: AbstractLearner, carry: Any, key: Any)
 
     policy = learner.policy(carry.train.model, jnp.zeros(()))
     once = flops(lambda c: one_update(task, learner, c, key, jnp.zeros(())), carry)
-    act = act_together if learner.joint else act_and_step
-    step = flops(lambda p, a: collect(task, p, a, key, 1, act), policy, carry.actor)
+    step = flops(lambda p, a: collect(task, p, a, key, 1, way_of_acting(learner)), policy, carry.actor)
     return once + (learner.update_every - 1) * step
 
 

@@ -43,7 +43,7 @@ class AbstractLearner(eqx.Module):
 
     @abstractmethod
     def frozen(self, model: PyTree[Any]) -> AbstractPolicy:
-        """How it behaves when it is evaluated or shipped: greedy, nothing left to schedules."""
+        """How it behaves when it is evaluated or shipped: nothing explores any more, nothing is left to schedules."""
 
     @abstractmethod
     def context(self, state: TrainState, slots: int) -> PyTree[Any]:

@@ -7,7 +7,7 @@ of equals the first in row-major order counts. Whoever has no target, or no usef
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,8 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Observation
-from openteam.errors import UserError
-from openteam.teammates.pool import AbstractFamily
+from openteam.teammates.scripted import AbstractScripts
 from openteam.worlds.lbf.state import EAST, LOAD, NORTH, SOUTH, WEST
 
 NEAREST, FARTHEST, HEAVIEST = range(3)
@@ -117,21 +116,14 @@ def walk_or_load(
     return actions[jnp.argmax(possible)], possible.any()
 
 
-class Foragers(AbstractFamily):
+class Foragers(AbstractScripts):
     """The scripted types of Level-Based Foraging."""
 
+    kind: ClassVar[str] = "foragers"
+    types: ClassVar[dict[str, tuple[Any, ...]]] = {**TYPES}
+    sayings: ClassVar[dict[str, str]] = SENTENCES
     names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
     """Which of H1 to H8."""
 
-    def __check_init__(self) -> None:
-        unknown = [name for name in self.names if name not in TYPES]
-        if unknown or not self.names:
-            raise UserError(f"Scripted foragers are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        return tuple(SENTENCES[name] for name in self.names)
-
     def member(self, index: Int[Array, ""]) -> Forager:
-        columns: list[Any] = [jnp.array(column) for column in zip(*(TYPES[name] for name in self.names), strict=True)]
-        return Forager(*(column[index] for column in columns))
+        return Forager(*self.numbers(index))

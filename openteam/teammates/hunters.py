@@ -7,7 +7,7 @@ off and waits. Distances are Manhattan. All numbers that types need are computed
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,8 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Observation
-from openteam.errors import UserError
-from openteam.teammates.pool import AbstractFamily
+from openteam.teammates.scripted import AbstractScripts
 from openteam.worlds.wolfpack.path import first_steps
 from openteam.worlds.wolfpack.state import DOWN, LEFT, RIGHT, STAY, UP, displacement, distance, inside
 
@@ -31,6 +30,16 @@ TYPES: dict[str, tuple[int, bool]] = {
     "greedy-waiting": (GREEDY, True),
     "greedy-probabilistic-waiting": (PROBABILISTIC, True),
     "teammate-aware-waiting": (AWARE, True),
+}
+
+SENTENCES: dict[str, str] = {
+    "random": "Takes any action.",
+    "greedy": "Goes to the nearest cell beside a live prey, whoever is in the way, and pushes into it.",
+    "greedy-probabilistic": "Wants the same cell as greedy, but sways on its way.",
+    "teammate-aware": "Gives every hunter a cell beside a prey and walks to its own around everybody.",
+    "greedy-waiting": "As greedy, but backs off from a prey while too few others are near it.",
+    "greedy-probabilistic-waiting": "As greedy-probabilistic, but backs off from a prey while too few others are near.",
+    "teammate-aware-waiting": "As teammate-aware, but backs off from a prey while too few others are near it.",
 }
 
 BESIDE = (LEFT, RIGHT, DOWN, UP)  # the sides of a prey, in the order in which equals count
@@ -210,20 +219,17 @@ def away(me: Int[Array, "2"], prey: Int[Array, "2"], size: int) -> Int[Array, ""
     return jnp.where(ends, step_along(~vertical, aside), step_along(vertical, larger))
 
 
-class Hunters(AbstractFamily):
+class Hunters(AbstractScripts):
     """The scripted types of Wolfpack."""
 
+    kind: ClassVar[str] = "hunters"
+    types: ClassVar[dict[str, tuple[Any, ...]]] = {**TYPES}
+    sayings: ClassVar[dict[str, str]] = SENTENCES
     names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
     """Which of the seven."""
     grid: int = eqx.field(static=True, default=10)
     """Rows and columns of the grid they hunt on."""
 
-    def __check_init__(self) -> None:
-        unknown = [name for name in self.names if name not in TYPES]
-        if unknown or not self.names:
-            raise UserError(f"Scripted hunters are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
-
     def member(self, index: Int[Array, ""]) -> Hunter:
-        columns: list[Any] = [jnp.array(column) for column in zip(*(TYPES[name] for name in self.names), strict=True)]
-        way, waits = (column[index] for column in columns)
+        way, waits = self.numbers(index)
         return Hunter(way, waits, self.grid)

@@ -7,6 +7,8 @@ destination does not wait there: it takes a random legal action, as does one who
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,9 +16,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Observation
-from openteam.errors import UserError
 from openteam.teammates.foragers import farthest_other, random_legal
-from openteam.teammates.pool import AbstractFamily
+from openteam.teammates.scripted import AbstractScripts
 from openteam.worlds.walking import EAST, NORTH, SOUTH, WEST
 
 ITSELF, CENTRE, FAR_AGENT = range(3)
@@ -75,21 +76,14 @@ def walk(position: Float[Array, "2"], target: Float[Array, "2"]) -> tuple[Int[Ar
     return jnp.where(down != 0, vertical, horizontal), (down != 0) | (right != 0)
 
 
-class Navigators(AbstractFamily):
+class Navigators(AbstractScripts):
     """The scripted types of Penalized Cooperative Navigation."""
 
+    kind: ClassVar[str] = "navigators"
+    types: ClassVar[dict[str, tuple[Any, ...]]] = {**TYPES}
+    sayings: ClassVar[dict[str, str]] = SENTENCES
     names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
     """Which of H1 to H4."""
 
-    def __check_init__(self) -> None:
-        unknown = [name for name in self.names if name not in TYPES]
-        if unknown or not self.names:
-            raise UserError(f"Scripted navigators are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        return tuple(SENTENCES[name] for name in self.names)
-
     def member(self, index: Int[Array, ""]) -> Navigator:
-        farthest, origin = zip(*(TYPES[name] for name in self.names), strict=True)
-        return Navigator(jnp.array(farthest)[index], jnp.array(origin)[index])
+        return Navigator(*self.numbers(index))

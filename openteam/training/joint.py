@@ -15,11 +15,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
+from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Observation, TimeStep, Truth
 from openteam.task import EnvState, Task
 from openteam.teammates.pool import AbstractFamily, Pool
-from openteam.training.rollout import Actor, start_memory
+from openteam.training.rollout import Act, Actor, act_and_step, start_memory
 from openteam.views.full import viewer_first
 
 
@@ -69,6 +70,11 @@ def act_together(
     step = jax.vmap(lambda key, env, chosen: step_together(with_puppets(task), key, env, chosen))
     env, timestep, truth = step(keys[:, 1], actor.env, actions.reshape(envs, task.slots))
     return Actor(env, merge(timestep), memory), actions, merge(truth)
+
+
+def way_of_acting(learner: AbstractLearner) -> Act:
+    """How a learner collects: for everybody, or for the learner's slot alone."""
+    return act_together if learner.joint else act_and_step
 
 
 def reset_together(task: Task, key: Key[Array, ""]) -> tuple[EnvState, TimeStep]:

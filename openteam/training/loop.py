@@ -12,8 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.types import Chunk
 from openteam.task import Task
-from openteam.training.joint import act_together, start_joint_actor
-from openteam.training.rollout import Actor, act_and_step, collect, start_actor
+from openteam.training.joint import start_joint_actor, way_of_acting
+from openteam.training.rollout import Actor, collect, start_actor
 
 
 class Carry(eqx.Module):
@@ -42,8 +42,7 @@ def one_update(
 ) -> tuple[Carry, Metrics]:
     """Collect one chunk and learn from it."""
     policy = learner.policy(carry.train.model, progress)
-    act = act_together if learner.joint else act_and_step
-    actor, chunk = collect(task, policy, carry.actor, key, learner.update_every, act)
+    actor, chunk = collect(task, policy, carry.actor, key, learner.update_every, way_of_acting(learner))
     train, context, metrics = learner.update(carry.train, carry.context, chunk, progress)
     returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner.envs))
     return Carry(train, actor, context, returns), metrics | episodes
