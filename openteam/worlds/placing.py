@@ -18,33 +18,44 @@ def place_agents(
     standing: Bool[Array, "obstacles"],
     size: int,
 ) -> Int[Array, "slots 2"]:
-    """Put joining agents on free cells, one after the other; on the last row or column only if all else is taken.
+    """Put joining agents on free cells, one after the other; on the last row or column only if all else is taken."""
+    taken = number(jnp.concatenate([position, obstacle]), size)
+    taken = jnp.where(jnp.concatenate([there & ~joining, standing]), taken, NOWHERE)
+    drawn = draw_free(uniform, joining, taken, preferred=(size - 1) ** 2, cells=size**2)
+    return jnp.where(joining[:, None], coordinates(drawn, size), position)
 
-    The n-th free cell is found from the bodies alone: it is n plus the number of bodies with at most n free cells
-    before them. So a draw costs as much as there are bodies, however large the grid.
+
+def draw_free(
+    uniform: Float[Array, "n"], wanted: Bool[Array, "n"], taken: Int[Array, "bodies"], *, preferred: int, cells: int
+) -> Int[Array, "n"]:
+    """For all who are ``wanted``, one after the other, a cell of their own off those that are ``taken``.
+
+    The first ``preferred`` numbers are used up before the rest. The n-th free cell is found from the bodies alone: it
+    is n plus the number of bodies with at most n free cells before them. So a draw costs as much as there are bodies,
+    however large the grid.
     """
-    slots, inner = len(joining), (size - 1) ** 2
-    taken = jnp.concatenate([there & ~joining, standing])
-    cell = jnp.where(taken, number(jnp.concatenate([position, obstacle]), size), NOWHERE)
     # Bodies that share a cell take only one.
-    same = cell[None, :] == cell[:, None]
-    earlier = jnp.arange(len(cell))[None, :] < jnp.arange(len(cell))[:, None]
-    cell = jnp.where((same & earlier).any(1), NOWHERE, cell)
-    free_before = cell - (cell[None, :] < cell[:, None]).sum(1)
+    index = jnp.arange(len(taken))
+    repeated = ((taken[None, :] == taken[:, None]) & (index[None, :] < index[:, None])).any(1)
+    taken = jnp.where(repeated, NOWHERE, taken)
+    free_before = taken - (taken[None, :] < taken[:, None]).sum(1)
+    nowhere = jnp.full(len(wanted), NOWHERE)
+    places = jnp.arange(len(taken) + len(wanted)) - len(taken)
 
-    def place(bodies: tuple[Array, Array], who: tuple[Array, Array, Array]) -> tuple[tuple[Array, Array], Array]:
+    def draw(bodies: tuple[Array, Array], who: tuple[Array, Array, Array]) -> tuple[tuple[Array, Array], Array]:
         cell, free_before = bodies
-        u, slot, joins = who
-        free_inner, free = inner - (cell < inner).sum(), size**2 - (cell < NOWHERE).sum()
-        room = jnp.where(free_inner > 0, free_inner, free)
+        u, place, wants = who
+        free_preferred, free = preferred - (cell < preferred).sum(), cells - (cell < NOWHERE).sum()
+        room = jnp.where(free_preferred > 0, free_preferred, free)
         nth = jnp.minimum(jnp.floor(u * room).astype(jnp.int32), room - 1)
         drawn = nth + (free_before <= nth).sum()
-        mine = (jnp.arange(len(cell)) == slot) & joins
-        free_before = jnp.where(mine, nth, free_before - ((cell > drawn) & joins))
+        mine = (places == place) & wants
+        free_before = jnp.where(mine, nth, free_before - ((cell > drawn) & wants))
         return (jnp.where(mine, drawn, cell), free_before), drawn
 
-    _, drawn = jax.lax.scan(place, (cell, free_before), (uniform, jnp.arange(slots), joining), unroll=min(slots, 8))
-    return jnp.where(joining[:, None], coordinates(drawn, size), position)
+    bodies = jnp.concatenate([taken, nowhere]), jnp.concatenate([free_before, nowhere])
+    _, drawn = jax.lax.scan(draw, bodies, (uniform, jnp.arange(len(wanted)), wanted), unroll=min(len(wanted), 8))
+    return drawn
 
 
 def number(position: Int[Array, "*n 2"], size: int) -> Int[Array, "*n"]:

@@ -1,8 +1,4 @@
-"""Where hunters and prey appear: on distinct free cells, all equally likely.
-
-There is no rejection, no sort and no grid: bodies draw one after the other from what is left, and comparisons turn
-"the r-th cell of those left" into a cell.
-"""
+"""Where hunters and prey appear: on distinct free cells, all equally likely."""
 
 from __future__ import annotations
 
@@ -11,34 +7,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.worlds.placing import NOWHERE, draw_free
 from openteam.worlds.wolfpack.state import WolfpackState
-
-NOBODY = jnp.iinfo(jnp.int32).max
 
 
 def draw_cells(
     uniform: Float[Array, "n"], wanted: Bool[Array, "n"], taken: Int[Array, "m 2"], there: Bool[Array, "m"], size: int
 ) -> Int[Array, "n 2"]:
     """For all who are ``wanted``, distinct cells off those that are ``taken`` by somebody ``there``."""
-    n = len(uniform)
-    index = jnp.arange(n)
-    left = size**2 - there.sum() - (wanted[None, :] & (index[None, :] < index[:, None])).sum(1)
-    drawn = jnp.minimum(jnp.floor(uniform * left).astype(jnp.int32), left - 1)
-    # A number counts the cells that were left when it was drawn. Put back, latest first, the cells drawn before it:
-    # each one at or below moves the count up.
-    place = drawn
-    for earlier in reversed(range(n)):
-        moves = wanted[earlier] & (index > earlier) & (place >= drawn[earlier])
-        place = place + moves
-    cell = nth_free(place, taken[:, 0] * size + taken[:, 1], there)
+    bodies = jnp.where(there, taken[:, 0] * size + taken[:, 1], NOWHERE)
+    cell = draw_free(uniform, wanted, bodies, preferred=size**2, cells=size**2)
     return jnp.stack([cell // size, cell % size], 1)
-
-
-def nth_free(n: Int[Array, "n"], taken: Int[Array, "m"], there: Bool[Array, "m"]) -> Int[Array, "n"]:
-    """The n-th cell, from 0, that nobody stands on: n and one more for every taken cell with at most n free before."""
-    lower = there[None, :] & (taken[None, :] < taken[:, None])
-    free_before = jnp.where(there, taken - lower.sum(1), NOBODY)
-    return n + (free_before[None, :] <= n[:, None]).sum(1)
 
 
 def start_state(key: Key[Array, ""], present: Bool[Array, "slots"], prey: int, size: int) -> WolfpackState:

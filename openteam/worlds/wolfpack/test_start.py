@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openteam.errors import UserError
+from openteam.worlds.placing import NOWHERE, draw_free
 from openteam.worlds.wolfpack import Wolfpack
 from openteam.worlds.wolfpack.draw import from_text
-from openteam.worlds.wolfpack.start import draw_cells, nth_free, respawn
+from openteam.worlds.wolfpack.start import draw_cells, respawn
 
 MANY, SLOTS, SMALL = 6000, 3, Wolfpack(size=3)
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
@@ -100,10 +101,11 @@ def test_prey_that_were_not_captured_stay():
 def test_the_nth_free_cell_is_found_from_the_bodies_alone(order, there, n):
     taken = order[:5]
     free = [cell for cell in range(12) if cell not in {c for c, t in zip(taken, there, strict=True) if t}]
-    assert NTH(jnp.array([n]), jnp.array(taken), jnp.array(there)).tolist() == [free[n]]
+    uniform, bodies = jnp.array([(n + 0.5) / len(free)]), jnp.where(jnp.array(there), jnp.array(taken), NOWHERE)
+    assert FREE(uniform, jnp.ones(1, bool), bodies).tolist() == [free[n]]
 
 
-NTH = jax.jit(nth_free, compiler_options=QUICK)
+FREE = jax.jit(partial(draw_free, preferred=12, cells=12), compiler_options=QUICK)
 
 
 @pytest.mark.parametrize("uniform", [0.0, float(np.nextafter(np.float32(1), np.float32(0)))])
