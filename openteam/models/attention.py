@@ -11,7 +11,7 @@ from openteam.models.layers import Linear
 
 
 class RelationLayer(eqx.Module):
-    """h'_i = relu(W concat_m sum_j a_ij^m v_j^m), a_i^m = softmax_j(q_i^m . k_j^m / sqrt(d)) over the agents that exist.
+    """h'_i = relu(W concat_m sum_j a_ij^m v_j^m), a_i^m = softmax_j(q_i^m . k_j^m / sqrt(d)) over agents that exist.
 
     Queries, keys and values are rectified, as in the authors' code. Every agent attends to itself too, so that nobody
     is ever left without anyone to attend to.
