@@ -11,11 +11,12 @@ from rich.console import Console
 
 from openteam.core.policy import AbstractPolicy
 from openteam.errors import UserError
-from openteam.evaluation.record import record_all, write_recordings
+from openteam.evaluation.record import SHEET_FRAMES, record_all, write_recordings
 from openteam.registry import make
 from openteam.results.policies import check_fits, load
 from openteam.task import Task
 from openteam.teammates import UniformRandom
+from openteam.views import FullView
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,20 +27,32 @@ class Record:
     """Which task; openteam list names them."""
     out: Path
     """File to write: .gif, .mp4, or .png for a sheet of frames."""
-    policy: str | None = None
-    """Who is the learner: a run folder, a checkpoint, or one of the task's teammate types such as H3. Without it the
-    learner acts at random."""
+    policy: tuple[str, ...] = ()
+    """Who is the learner: a run folder, a checkpoint, or one of the task's teammate types such as H3, which sees
+    everything. Several play the same episodes, one after the other. Without it the learner acts at random."""
     split: str = "train"
     """Condition to play under: train, larger, ..."""
     seed: int = 0
     """Which episodes."""
     episodes: int = 1
     """How many, one after the other."""
+    steps: int | None = None
+    """Show only the first so many steps of an episode."""
+    frames: int = SHEET_FRAMES
+    """Frames of an episode on a .png, evenly spaced."""
 
     def __call__(self) -> None:
         task = make(self.task).split(self.split)
-        recordings = record_all(find_policy(self.policy, task), task, seed=self.seed, episodes=self.episodes)
-        write_recordings(self.out, task, recordings)
+        if any(name in task.pool.names for name in self.policy):
+            task = dataclasses.replace(task, view=FullView())  # as teammates see
+        recordings = [
+            recording.until(self.steps or task.horizon)
+            for name in self.policy or (None,)
+            for recording in record_all(
+                find_policy(name, task), task, seed=self.seed, episodes=self.episodes, learner=name or ""
+            )
+        ]
+        write_recordings(self.out, task, recordings, self.frames)
         returns = ", ".join(f"{recording.total:.4g}" for recording in recordings)
         Console().print(f"{self.out}: {task.name} {self.split}, return {returns}", highlight=False)
 

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ from openteam.results.run_folder import about, cpu_model
 RELEASED = {"lbf": (206, 287), "lbf-released": (206, 287)}
 """Training steps/s of the paper's released code, GPL-Q, measured on a 2-core machine of 150-190 GFLOP/s a core."""
 TEAMS = (3, 5, 10, 100, 1000)
+RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-partial", "navigation-partial")
+
+
+def allowed_cores() -> list[int]:
+    """The cores this process may use; none where the system does not say."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,10 +47,12 @@ class Bench:
     """Algorithms to measure."""
     envs: tuple[int, ...] = (16, 64)
     """Environments that train side by side."""
+    raw_tasks: tuple[str, ...] = RAW_TASKS
+    """Tasks that are stepped without learning."""
     raw_envs: tuple[int, ...] = (64, 1024)
     """Environments that are stepped side by side without learning."""
-    processes: int = 1
-    """Also train in this many processes at once, one pinned to each core, and add their speeds."""
+    processes: int = dataclasses.field(default_factory=lambda: len(allowed_cores()) or 1)
+    """Also measure this many processes at once, one pinned to each core, and add their speeds."""
     budget: float = 3.0
     """Seconds for each figure."""
     json: Path | None = None
@@ -52,13 +61,14 @@ class Bench:
     def __call__(self) -> None:
         console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
         # Without a pin, some of XLA's kernels use every core there is, whatever its flags say.
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        cores = allowed_cores()
         pin(cores[:1])
         console.print(f"{cpu_model()}, {os.cpu_count()} cores; one core per process; best of repeated calls.")
         figures: dict[str, Any] = {"about": about(), "training": [], "raw": [], "decision": []}
         self.training(console, figures, cores)
-        self.raw(console, figures)
+        self.raw(console, figures, cores)
         self.decisions(console, figures)
+        self.products(console, figures, cores)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         console.print(f"Peak memory of this process, compiler included: {peak:,.0f} MB")
         figures["peak_megabytes"] = peak
@@ -82,7 +92,8 @@ class Bench:
         console.print(table)
         if self.processes > 1:
             envs = self.envs[0]
-            speeds = in_parallel(self.tasks[0], self.algorithms[0], envs, self.budget, self.processes, cores)
+            given = (self.tasks[0], self.algorithms[0], envs, self.budget)
+            speeds = in_parallel(_train, given, self.processes, cores)
             figures["parallel"] = speeds
             console.print(
                 f"{self.algorithms[0]} on {self.tasks[0]}, {envs} environments, {self.processes} processes at once: "
@@ -90,17 +101,22 @@ class Bench:
                 + f" = {sum(speeds):,.0f} steps/s, {ratio(self.tasks[0], sum(speeds))} times the released code"
             )
 
-    def raw(self, console: Console, figures: dict[str, Any]) -> None:
+    def raw(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
         table = Table(
-            "task", "envs", "steps/s", "jumanji LBF\nsteps/s", "ratio", title="Raw stepping, teammates acting"
-        )
-        for task in self.tasks:
+            "task", "envs", "steps/s\none process", f"steps/s\n{self.processes} at once", "jumanji LBF\nsteps/s",
+            "ratio", title="Raw stepping, teammates acting",
+        )  # fmt: skip
+        for task in self.raw_tasks:
             for envs in self.raw_envs:
-                ours = raw_steps_per_second(make(task), envs, self.budget)
-                peer = jumanji_lbf_steps_per_second(envs, self.budget) if task.startswith("lbf") else None
-                figures["raw"].append({"task": task, "envs": envs, "steps_per_second": ours, "jumanji": peer})
-                cells = (f"{peer:,.0f}", f"{ours / peer:.2f}") if peer else ("not installed", "")
-                table.add_row(task, str(envs), f"{ours:,.0f}", *cells)
+                ours = _raw(task, envs, self.budget)
+                at_once = self.processes if envs == self.raw_envs[0] else 1
+                speeds = in_parallel(_raw, (task, envs, self.budget), at_once, cores) if at_once > 1 else [ours]
+                peer = jumanji_lbf_steps_per_second(envs, self.budget) if task == "lbf-released" else None
+                figures["raw"].append(
+                    {"task": task, "envs": envs, "steps_per_second": ours, "parallel": speeds, "jumanji": peer}
+                )
+                cells = (f"{peer:,.0f}", f"{ours / peer:.2f}") if peer else ("-", "-")
+                table.add_row(task, str(envs), f"{ours:,.0f}", f"{sum(speeds):,.0f}" if at_once > 1 else "-", *cells)
         console.print(table)
 
     def decisions(self, console: Console, figures: dict[str, Any]) -> None:
@@ -113,9 +129,16 @@ class Bench:
             figures["decision"].append({"algorithm": algorithm} | dict(zip(map(str, TEAMS), costs, strict=True)))
             table.add_row(algorithm, *(f"{c:,.0f} ({c / n:.1f})" for c, n in zip(costs, TEAMS, strict=True)))
         console.print(table)
-        plain = matmul_gigaflops(1024, 1024, 1024, self.budget)
-        figures["matmul_1024"] = plain
-        console.print(f"Plain matrix product, 1024 x 1024 x 1024: {plain:.0f} GFLOP/s on one core")
+
+    def products(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
+        """What the machine can do at all."""
+        shape = (1024, 1024, 1024, self.budget)
+        plain, speeds = matmul_gigaflops(*shape), in_parallel(matmul_gigaflops, shape, self.processes, cores)
+        figures["matmul_1024"], figures["matmul_1024_parallel"] = plain, speeds
+        console.print(
+            f"Plain matrix product, 1024 x 1024 x 1024: {plain:.0f} GFLOP/s by one process, {self.processes} at once: "
+            f"{sum(speeds):.0f}"
+        )
 
 
 def with_envs(algorithm: str, envs: int) -> Any:
@@ -151,14 +174,12 @@ def pin(cores: list[int]) -> None:
         os.sched_setaffinity(0, cores)
 
 
-def in_parallel(task: str, algorithm: str, envs: int, budget: float, processes: int, cores: list[int]) -> list[float]:
-    """Training steps/s of several pinned processes that start measuring together."""
+def in_parallel(measure: Callable[..., float], given: tuple, processes: int, cores: list[int]) -> list[float]:
+    """What several pinned processes measure that start together."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(processes), context.Queue()
     pins = [cores[n % len(cores) : n % len(cores) + 1] if cores else [] for n in range(processes)]
-    workers = [
-        context.Process(target=_worker, args=(task, algorithm, envs, budget, mine, barrier, queue)) for mine in pins
-    ]
+    workers = [context.Process(target=_worker, args=(measure, given, mine, barrier, queue)) for mine in pins]
     for worker in workers:
         worker.start()
     speeds = [queue.get() for _ in workers]
@@ -167,7 +188,15 @@ def in_parallel(task: str, algorithm: str, envs: int, budget: float, processes: 
     return speeds
 
 
-def _worker(task: str, algorithm: str, envs: int, budget: float, cores: list[int], barrier: Any, queue: Any) -> None:
+def _worker(measure: Callable[..., float], given: tuple, cores: list[int], barrier: Any, queue: Any) -> None:
     pin(cores)
     barrier.wait()
-    queue.put(training_speed(make(task), with_envs(algorithm, envs), budget, matmul=False).training)
+    queue.put(measure(*given))
+
+
+def _train(task: str, algorithm: str, envs: int, budget: float) -> float:
+    return training_speed(make(task), with_envs(algorithm, envs), budget, matmul=False).training
+
+
+def _raw(task: str, envs: int, budget: float) -> float:
+    return raw_steps_per_second(make(task), envs, budget)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +23,26 @@ from openteam.task import Task
 
 DIMMED = 0.55  # the brightness of what the learner does not see
 CAPTION = 28  # pixels above a picture
-SHEET_COLUMNS, SHEET_ROWS = 4, 3  # of one episode on a sheet
+SHEET_COLUMNS, SHEET_FRAMES = 4, 12  # of one episode on a sheet
+SHEET_WIDTH = 320  # pixels of a picture on a sheet, at most
 GAP = 12  # pixels between pictures on a sheet
 
 
 class Recording:
-    """An episode of n steps: n + 1 world states, n rewards of the learner."""
+    """An episode of n steps: n + 1 world states, n rewards of the learner, and who that is."""
 
-    def __init__(self, states: list[Any], rewards: np.ndarray):
+    def __init__(self, states: list[Any], rewards: np.ndarray, learner: str = ""):
         self.states = states
         self.rewards = rewards
+        self.learner = learner
 
     @property
     def total(self) -> float:
         return float(self.rewards.sum())
+
+    def until(self, step: int) -> Recording:
+        """Its first steps."""
+        return Recording(self.states[: step + 1], self.rewards[:step], self.learner)
 
 
 def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 1) -> Recording:
@@ -42,8 +50,10 @@ def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 
     return max(record_all(policy, task, seed=seed, episodes=best_of), key=lambda episode: episode.total)
 
 
-def record_all(policy: AbstractPolicy, task: Task, *, seed: int = 0, episodes: int = 1) -> list[Recording]:
-    """Some episodes, each from its own start."""
+def record_all(
+    policy: AbstractPolicy, task: Task, *, seed: int = 0, episodes: int = 1, learner: str = ""
+) -> list[Recording]:
+    """Some episodes, each from its own start; ``learner`` is written above their pictures."""
     if episodes < 1:
         raise UserError(f"A recording needs at least 1 episode; got {episodes}.")
     keys = jax.random.split(make_key(seed), episodes)
@@ -51,7 +61,7 @@ def record_all(policy: AbstractPolicy, task: Task, *, seed: int = 0, episodes: i
     recordings = []
     for number, length in enumerate((ends.argmax(1) + 1).tolist()):
         frames = [jax.tree.map(lambda leaf, at=(number, n): leaf[at], states) for n in range(length + 1)]
-        recordings.append(Recording(frames, rewards[number, :length]))
+        recordings.append(Recording(frames, rewards[number, :length], learner))
     return recordings
 
 
@@ -76,9 +86,9 @@ def _play(task: Task, policy: AbstractPolicy, keys: Key[Array, "episodes"]) -> t
     return jax.vmap(episode)(keys)
 
 
-def write_recordings(path: Path, task: Task, recordings: list[Recording]) -> None:
-    """Write what the file's ending asks for: .gif, .mp4, or a sheet of frames as .png."""
-    writers = {".gif": write_gif, ".mp4": write_mp4, ".png": write_sheet}
+def write_recordings(path: Path, task: Task, recordings: list[Recording], frames: int = SHEET_FRAMES) -> None:
+    """Write what the file's ending asks for: .gif, .mp4, or a sheet with so many frames an episode as .png."""
+    writers = {".gif": write_gif, ".mp4": write_mp4, ".png": partial(write_sheet, frames=frames)}
     if path.suffix not in writers:
         raise UserError(f"A recording is written as {', '.join(writers)}; got '{path.name}'.")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,14 +130,16 @@ def find_ffmpeg() -> str:
     return imageio_ffmpeg.get_ffmpeg_exe()
 
 
-def write_sheet(path: Path, task: Task, *recordings: Recording) -> None:
+def write_sheet(path: Path, task: Task, *recordings: Recording, frames: int = SHEET_FRAMES) -> None:
     """A picture of frames in reading order: some of every episode, evenly spaced, always its first and last."""
+    if frames < 2:
+        raise UserError(f"A sheet shows at least the first and the last frame of an episode; got {frames} frames.")
     rows: list[list[Any]] = []
     for recording in recordings:
-        pictures = draw_frames(task, recording)
-        shown = min(len(pictures), SHEET_COLUMNS * SHEET_ROWS)
-        chosen = [pictures[n] for n in np.linspace(0, len(pictures) - 1, shown).round().astype(int)]
-        rows += [chosen[first : first + SHEET_COLUMNS] for first in range(0, shown, SHEET_COLUMNS)]
+        last = len(recording.states) - 1
+        chosen = np.linspace(0, last, min(last + 1, frames)).round().astype(int).tolist()
+        pictures = draw_frames(task, recording, chosen, SHEET_WIDTH)
+        rows += [pictures[first : first + SHEET_COLUMNS] for first in range(0, len(chosen), SHEET_COLUMNS)]
     from PIL import Image
 
     width, height = (edge + GAP for edge in rows[0][0].size)
@@ -135,11 +147,16 @@ def write_sheet(path: Path, task: Task, *recordings: Recording) -> None:
     for row, pictures in enumerate(rows):
         for column, picture in enumerate(pictures):
             sheet.paste(picture, (column * width, row * height))
-    sheet.save(path)
+    sheet.save(path, optimize=True)
 
 
-def draw_frames(task: Task, recording: Recording) -> list[Any]:
-    """A picture of every state, what the learner does not see dimmed; above it step, return so far, agents present."""
+def draw_frames(
+    task: Task, recording: Recording, chosen: Sequence[int] | None = None, width: int | None = None
+) -> list[Any]:
+    """Pictures of the chosen states, by default all, what the learner does not see dimmed, at most so wide.
+
+    Above them stand the task or who the learner is, the step, the return so far, and how many agents are present.
+    """
     if not isinstance(task.world, Drawable):
         raise UserError(f"{type(task.world).__name__} cannot draw itself: give it methods rgb(state) and text(state).")
     try:
@@ -149,10 +166,12 @@ def draw_frames(task: Task, recording: Recording) -> list[Any]:
     sees, learner = eqx.filter_jit(task.view.sees), jnp.zeros((), jnp.int32)
     returns = np.concatenate([[0.0], np.cumsum(recording.rewards)])
     frames = []
-    for number, (state, total) in enumerate(zip(recording.states, returns, strict=True)):
-        caption = f"{task.name}   step {number:2d}   return {total:.4g}   agents {int(state.present.sum())}"
-        picture = dim(task.world.rgb(state), np.asarray(sees(task.world, state, learner)))
-        frames.append(_with_caption(Image.fromarray(picture), caption))
+    for number in range(len(recording.states)) if chosen is None else chosen:
+        state, who = recording.states[number], recording.learner or task.name
+        caption = f"{who}   step {number:2d}   return {returns[number]:.4g}   agents {int(state.present.sum())}"
+        picture = Image.fromarray(dim(task.world.rgb(state), np.asarray(sees(task.world, state, learner))))
+        picture.thumbnail((width or picture.width, picture.height), Image.Resampling.LANCZOS)
+        frames.append(_with_caption(picture, caption))
     return frames
 
 
@@ -170,5 +189,9 @@ def _with_caption(picture: Any, caption: str) -> Any:
 
     whole = Image.new("RGB", (picture.width, picture.height + CAPTION), "white")
     whole.paste(picture, (0, CAPTION))
-    ImageDraw.Draw(whole).text((8, 6), caption, fill="#333333", font=ImageFont.load_default(14))
+    pen, font = ImageDraw.Draw(whole), ImageFont.load_default(14)
+    room, needed = picture.width - 16, pen.textlength(caption, font)
+    if needed > room:
+        font = ImageFont.load_default(14 * room / needed)
+    pen.text((8, CAPTION / 2), caption, fill="#333333", font=font, anchor="lm")
     return whole

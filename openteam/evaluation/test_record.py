@@ -15,6 +15,7 @@ from openteam.errors import UserError
 from openteam.evaluation.record import (
     DIMMED,
     GAP,
+    SHEET_WIDTH,
     Recording,
     dim,
     draw_frames,
@@ -24,7 +25,7 @@ from openteam.evaluation.record import (
 )
 from openteam.record_command import Record, find_policy
 from openteam.teammates import Uniform
-from openteam.views import Window
+from openteam.views import FullView, Window
 
 SHORT = openteam.Task(
     name="short", world=openteam.Foraging(), openness=openteam.Closed(), pool=openteam.Pool((Uniform(),)), horizon=15
@@ -90,7 +91,7 @@ def test_an_mp4_without_ffmpeg_is_told_in_one_sentence(episodes, tmp_path, monke
 
 def test_a_sheet_shows_every_episode_from_its_first_to_its_last_frame(episodes, tmp_path):
     write_recordings(tmp_path / "x.png", SHORT, episodes)
-    frames = [draw_frames(SHORT, episode) for episode in episodes]
+    frames = [draw_frames(SHORT, episode, width=SHEET_WIDTH) for episode in episodes]
     width, height = frames[0][0].size
     with Image.open(tmp_path / "x.png") as sheet:
         assert sheet.size == (4 * width + 3 * GAP, 6 * height + 5 * GAP)
@@ -107,9 +108,23 @@ def test_a_sheet_shows_every_episode_from_its_first_to_its_last_frame(episodes, 
 def test_a_short_episode_is_on_a_sheet_as_a_whole(episodes, tmp_path):
     brief = Recording(episodes[0].states[:3], episodes[0].rewards[:2])
     write_recordings(tmp_path / "x.png", SHORT, [brief])
-    width, height = draw_frames(SHORT, brief)[0].size
+    width, height = draw_frames(SHORT, brief, width=SHEET_WIDTH)[0].size
     with Image.open(tmp_path / "x.png") as sheet:
         assert sheet.size == (3 * width + 2 * GAP, height)
+
+
+def test_a_sheet_has_as_many_frames_as_asked_for_but_at_least_two(episodes, tmp_path):
+    write_recordings(tmp_path / "x.png", SHORT, episodes[:1], frames=2)
+    with Image.open(tmp_path / "x.png") as sheet:
+        assert sheet.width == 2 * SHEET_WIDTH + GAP
+    with pytest.raises(UserError, match="first and the last frame of an episode; got 1 frames"):
+        write_recordings(tmp_path / "x.png", SHORT, episodes, frames=1)
+
+
+def test_the_first_steps_of_an_episode_are_a_recording_too(episodes):
+    start = episodes[0].until(3)
+    assert len(start.states) == 4
+    assert (start.rewards == episodes[0].rewards[:3]).all()
 
 
 def test_another_ending_is_refused(episodes, tmp_path):
@@ -143,6 +158,17 @@ def test_the_command_writes_what_it_is_asked_for(tmp_path, monkeypatch, capsys, 
     )
     with Image.open(tmp_path / "x.gif") as picture:
         assert picture.n_frames == 2 * FRAMES
+
+
+def test_several_policies_play_the_same_episode_and_types_see_everything(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("openteam.record_command.make", {"partial": PARTIAL}.__getitem__)
+    monkeypatch.setattr("openteam.record_command.write_recordings", lambda *given: drawn.append(given))
+    Record("partial", tmp_path / "x.png", policy=("uniform", "uniform"), steps=4)()
+    ((_, task, (one, other), _),) = drawn
+    assert (one.learner, len(one.states)) == ("uniform", 5)
+    assert (one.states[4].position == other.states[4].position).all()
+    assert isinstance(task.view, FullView)
 
 
 def test_the_learner_can_be_random_or_one_of_the_teammate_types():

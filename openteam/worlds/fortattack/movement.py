@@ -32,6 +32,11 @@ class Movement(eqx.Module):
     wrap_angle: bool = eqx.field(static=True, default=True)
     """Keep angles within [0, 2 pi). The released code lets them grow: a turn right adds 2 pi - 0.17."""
 
+    @property
+    def reach(self) -> float:
+        """The farthest a body gets in a step."""
+        return self.top_speed * self.tick
+
     def move(
         self,
         arena: Arena,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.layout import Entry, Layout
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.worlds.fortattack.arena import Arena, heading
@@ -116,6 +119,23 @@ class FortAttack(AbstractWorld[FortState]):
         role = np.stack([guard, ~guard], 1).astype(np.float32)
         agents = jnp.concatenate([state.position, state.angle[:, None], state.velocity, role], 1)
         return jnp.where(state.present[:, None], agents, 0.0), jnp.zeros(0)
+
+    def layout(self, slots: int) -> Layout:
+        del slots
+        arena, movement = self.arena, self.movement
+        east, north = (half - movement.radius + movement.reach for half in (arena.half_width, arena.half_height))
+        top = movement.top_speed
+        turn = 2 * math.pi if movement.wrap_angle else math.inf
+        agent = (
+            Entry("x, from west to east", -east, east, 0),
+            Entry("y, from south to north, where the fort is", -north, north, 0),
+            Entry("angle of its heading, counter-clockwise from east, in radians", 0, turn, 0),
+            Entry("velocity along x", -top, top, 0),
+            Entry("velocity along y", -top, top, 0),
+            Entry("it is a guard", 0, 1, 0),
+            Entry("it is an attacker", 0, 1, 0),
+        )
+        return Layout(agent, (), ACTION_NAMES, "A body in full flight may get beyond a wall, which pushes it back.")
 
     def rgb(self, state: FortState) -> np.ndarray:
         return to_rgb(state, self.arena, self.movement, self.shooting)

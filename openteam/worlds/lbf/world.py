@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.layout import Entry, Layout
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.worlds.lbf.draw import to_rgb, to_text
@@ -68,6 +69,21 @@ class Foraging(AbstractWorld[ForagingState]):
         compact = jnp.where(chosen.any(1)[:, None], chosen.astype(jnp.int32) @ foods, absent)
         agents = jnp.where(state.present[:, None], agents, absent)
         return agents.astype(jnp.float32), compact.ravel().astype(jnp.float32)
+
+    def layout(self, slots: int) -> Layout:
+        edge, heaviest = self.size - 1, max(slots * self.max_level - 1, 1)
+        agent = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1), Entry("level", 1, self.max_level, 0)
+        objects = tuple(
+            entry
+            for number in range(1, self.foods + 1)
+            for entry in (
+                Entry(f"row of object {number}", 0, edge, -1),
+                Entry(f"column of object {number}", 0, edge, -1),
+                Entry(f"level of object {number}", 1, heaviest, 0),
+            )
+        )
+        note = "Objects left and in sight come first, in row-major order. They weigh less than a whole team lifts."
+        return Layout(agent, objects, ACTION_NAMES, note)
 
     def places(self, state: ForagingState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
         return state.position, state.food_position

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.layout import Entry, Layout
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.worlds.navigation.draw import to_rgb, to_text
@@ -75,6 +76,17 @@ class Navigation(AbstractWorld[NavigationState]):
         first_hidden = state.destination[0, 0] == HIDDEN
         shown = jnp.where(first_hidden, state.destination[::-1], state.destination)
         return agents.astype(jnp.float32), shown.ravel().astype(jnp.float32)
+
+    def layout(self, slots: int) -> Layout:
+        del slots
+        edge = self.size - 1
+        destinations = tuple(
+            Entry(f"{axis} of destination {number}", 0, edge, -1)
+            for number in range(1, DESTINATIONS + 1)
+            for axis in ("row", "column")
+        )
+        agent = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1)
+        return Layout(agent, destinations, ACTION_NAMES, "Destinations in sight come first, in row-major order.")
 
     def places(self, state: NavigationState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
         return state.position, state.destination

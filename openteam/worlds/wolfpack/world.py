@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.layout import Entry, Layout
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.worlds.wolfpack.draw import to_rgb, to_text
 from openteam.worlds.wolfpack.prey import AbstractPrey, FleeingPrey
 from openteam.worlds.wolfpack.rules import effective, rewards, transition
 from openteam.worlds.wolfpack.start import admit, respawn, start_state
-from openteam.worlds.wolfpack.state import ACTION_NAMES, WolfpackState
+from openteam.worlds.wolfpack.state import ACTION_NAMES, STAY, WolfpackState
 
 
 class Wolfpack(AbstractWorld[WolfpackState]):
@@ -70,6 +71,14 @@ class Wolfpack(AbstractWorld[WolfpackState]):
         faces = (state.facing[:, None] == jnp.arange(4)) & state.shown[:, None]
         shared = jnp.concatenate([prey.ravel(), faces.ravel()])
         return agents.astype(jnp.float32), shared.astype(jnp.float32)
+
+    def layout(self, slots: int) -> Layout:
+        del slots
+        edge, prey = self.size - 1, range(1, self.prey + 1)
+        cells = (Entry(f"{axis} of prey {number}", 0, edge, -1) for number in prey for axis in ("row", "column"))
+        faces = (Entry(f"prey {number} faces {way}", 0, 1, 0) for number in prey for way in ACTION_NAMES[:STAY])
+        hunter = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1)
+        return Layout(hunter, (*cells, *faces), ACTION_NAMES, "A prey that was just captured is still where it was.")
 
     def places(self, state: WolfpackState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
         """Where hunters and prey are."""
