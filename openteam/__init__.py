@@ -1,8 +1,10 @@
 """Open ad hoc teamwork: agents that join teams they have never met, whose members come and go."""
 
-from openteam.algorithms import GPL, QLearning, Schedule, SoftPolicyIteration
+from openteam.algorithms import GNN, GPL, QL, QLearning, Schedule, SoftPolicyIteration
 from openteam.algorithms.cloning import Cloning
+from openteam.algorithms.dgn import DGN
 from openteam.algorithms.ippo import IPPO
+from openteam.algorithms.maddpg import MADDPG
 from openteam.core.types import Observation, Spec, TimeStep, Truth
 from openteam.errors import UserError
 from openteam.evaluation import Episodes, evaluate
@@ -21,21 +23,26 @@ from openteam.worlds.lbf import Foraging
 from openteam.worlds.navigation import Navigation
 from openteam.worlds.wolfpack import Wolfpack
 from openteam.worlds.wolfpack.evasion import Evasion
+from openteam.worlds.wolfpack.learned_prey import LearnedPrey
 
 register(*probes.CLASSES)
 register(Foraging, Navigation, Wolfpack, Evasion, FortAttack)
-register(wolfpack.FleeingPrey, wolfpack.RandomPrey)
+register(wolfpack.FleeingPrey, wolfpack.RandomPrey, LearnedPrey)
 register(fortattack.Arena, fortattack.Movement, fortattack.Shooting, fortattack.SparseRewards, fortattack.DenseRewards)
 register(Bernoulli, Casualties, Closed, Lifetimes)
 register(FullView, Radius, Window)
 register(Foragers, Hunters, Navigators, Uniform, Learned, Trained, Pool)
-register(GPL, QLearning, SoftPolicyIteration, Schedule, IPPO, Cloning)
+register(GPL, QL, GNN, DGN, MADDPG, QLearning, SoftPolicyIteration, Schedule, IPPO, Cloning)
 register(Split, Task)
 
 __version__ = "0.1.0"
 __all__ = [
+    "DGN",
+    "GNN",
     "GPL",
     "IPPO",
+    "MADDPG",
+    "QL",
     "Bernoulli",
     "Casualties",
     "Cloning",

@@ -250,6 +250,14 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], Callable[[], None]], str]] = {
         parse_later("openteam.record_command", "Record"),
         "record TASK --policy RUN --out x.gif: watch an episode; .mp4 too, and .png for a sheet of frames",
     ),
+    "compare": (
+        parse_later("openteam.compare_command", "Compare"),
+        "compare RUNS --curves x.png: means and intervals over seeds beside the paper's, learning curves",
+    ),
+    "plan": (
+        parse_later("openteam.plan_command", "Plan"),
+        "plan FILE: many runs at once, one per core; skips what is finished, resumes what is not",
+    ),
     "teammates": (parse_teammates, "teammates list|check|train|clone|add: the types that teammates can have"),
     "bench": (
         parse_later("openteam.bench.command", "Bench"),

@@ -6,3 +6,10 @@ class UserError(Exception):
 
     The message says what was given, what was expected, and what to do.
     """
+
+
+def check_positive(config: object, *names: str) -> None:
+    """Raise unless these settings are positive."""
+    for name in names:
+        if not getattr(config, name) > 0:
+            raise UserError(f"{type(config).__name__}'s {name} must be positive; got {getattr(config, name)}.")

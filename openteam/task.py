@@ -66,6 +66,12 @@ class Task(eqx.Module):
         return self.openness.slots
 
     @property
+    def most_agents(self) -> int:
+        """The largest team of this task and its splits."""
+        changed = (split.openness for split in self.splits.values() if split.openness is not None)
+        return max(openness.slots for openness in (self.openness, *changed))
+
+    @property
     def split_names(self) -> tuple[str, ...]:
         return ("train", *self.splits)
 
@@ -89,7 +95,8 @@ class Task(eqx.Module):
     @property
     def spec(self) -> Spec:
         obs = jax.eval_shape(self.reset, jax.random.key(0))[1].obs
-        return Spec(obs.agents.shape[-1], obs.shared.shape[-1], self.world.actions, self.time_limit_terminates)
+        features = obs.agents.shape[-1], obs.shared.shape[-1]
+        return Spec(*features, self.world.actions, self.time_limit_terminates, self.most_agents)
 
     def reset(self, key: Key[Array, ""]) -> tuple[EnvState, TimeStep]:
         """A new episode."""

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
-from openteam.algorithms.gpl import over_chunk
+from openteam.algorithms.chunks import over_chunk
 from openteam.algorithms.ippo import log_probability
 from openteam.algorithms.rules import Schedule
 from openteam.core.learner import AbstractLearner, Metrics, TrainState

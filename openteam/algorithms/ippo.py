@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.algorithms.gpl import over_chunk
+from openteam.algorithms.chunks import over_chunk
 from openteam.algorithms.rules import Schedule
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.random import key as make_key
 from openteam.core.types import Chunk, Observation, Spec
-from openteam.errors import UserError
+from openteam.errors import UserError, check_positive
 from openteam.models.policy import NetworkPolicy, PolicyNetwork, possible
 
 
@@ -75,9 +75,7 @@ class IPPO(AbstractLearner):
     """Width of all layers."""
 
     def __check_init__(self) -> None:
-        for name in ("envs", "update_every", "epochs", "minibatches", "clip", "max_grad_norm", "width"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"IPPO's {name} must be positive; got {getattr(self, name)}.")
+        check_positive(self, "envs", "update_every", "epochs", "minibatches", "clip", "max_grad_norm", "width")
         if not (0 <= self.discount <= 1 and 0 <= self.trace <= 1):
             raise UserError(f"IPPO needs discount and trace in [0, 1]; got {self.discount}, {self.trace}.")
         if self.envs * self.update_every % self.minibatches:

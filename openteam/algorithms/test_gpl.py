@@ -1,7 +1,6 @@
-"""GPL as a whole: what it remembers, what it learns towards, and whether it solves the probes.
+"""GPL as a whole: what it remembers and what it learns towards.
 
-Compiling costs more than running here. So all probes and both rules are trained side by side in one program, and what
-runs only once is compiled without optimisation.
+Compiling costs more than running here. So what runs only once is compiled without optimisation.
 """
 
 import dataclasses
@@ -14,20 +13,19 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float, Int, Key
 
-from openteam.algorithms.gpl import GPL, GPLMemory, GPLModel, GPLPolicy
+from openteam.algorithms.gpl import GPL
 from openteam.algorithms.rules import AbstractRule, QLearning, Schedule, SoftPolicyIteration
+from openteam.algorithms.value_learning import Model, ValueMemory, ValuePolicy
 from openteam.core import random
 from openteam.core.learner import TrainState
 from openteam.core.types import Chunk, Observation, Spec, TimeStep
-from openteam.models.joint_value import joint_value
 from openteam.models.types import TypeInference
 from openteam.openness import Lifetimes
 from openteam.task import Task
 from openteam.tasks import lbf_released
 from openteam.teammates import Pool
-from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.rollout import collect, start_actor
-from openteam.worlds.probes import PROBES, AbstractPayoff, Arrival, Constant, Probe, ProbeState, Stubborns
+from openteam.worlds.probes import Arrival, Constant, Probe, Stubborns
 
 RULES = {"q": QLearning(Schedule(1.0, 0.2)), "spi": SoftPolicyIteration(Schedule(1.0, 0.2))}
 ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
@@ -90,7 +88,7 @@ def foraging() -> tuple[TrainState, dict[str, Chunk]]:
     state = random_state(FORAGER, task.spec)
 
     def play(rule: EitherRule) -> Chunk:
-        policy = GPLPolicy(state.model, rule, jnp.zeros(()), mask_illegal=True)
+        policy = ValuePolicy(state.model, rule, jnp.zeros(()), mask_illegal=True)
         actor = start_actor(task, policy, random.key(1), FORAGER.envs)
         return collect(task, policy, actor, random.key(2), FORAGER.update_every)[1]
 
@@ -110,8 +108,8 @@ def replayed(foraging) -> Any:
     look = jax.vmap(FORAGER.frozen(state.model).action_values)
 
     @eqx.filter_jit(compiler_options=ONCE)
-    def replay(fresh: jax.Array) -> GPLMemory:
-        def step(memory: GPLMemory, now: tuple) -> tuple:
+    def replay(fresh: jax.Array) -> ValueMemory:
+        def step(memory: ValueMemory, now: tuple) -> tuple:
             _, memory = look(memory, *now)
             return memory, memory
 
@@ -233,10 +231,10 @@ def terminal(chunk: Chunk) -> Chunk:
 @eqx.filter_jit(compiler_options=ONCE)
 def targets_by_hand(state: TrainState, chunk: Chunk) -> tuple:
     """y of every step, from the true successor, from its first action, from what is seen next; the target's memory."""
-    model = GPLModel(state.target, state.model.agent, state.model.spec)
+    model = Model(state.target, state.model.agent, state.model.spec)
     look = jax.vmap(CUT.frozen(model).action_values)
 
-    def one(memory: GPLMemory, now: tuple[TimeStep, TimeStep]) -> tuple:
+    def one(memory: ValueMemory, now: tuple[TimeStep, TimeStep]) -> tuple:
         acted, led = now
         _, memory = look(memory, acted.obs, acted.fresh)
         successor, _ = look(memory, led.final_obs, led.joined)
@@ -269,7 +267,7 @@ def test_a_termination_does_not_bootstrap(cut, terminates):
     y, *_ = targets_by_hand(state, chunk)
     np.testing.assert_array_equal(y[chunk.timesteps.ends[1:]], 1)
     spec = dataclasses.replace(state.model.spec, time_limit_terminates=terminates)
-    state = eqx.tree_at(lambda s: s.model, state, GPLModel(state.model.value, state.model.agent, spec))
+    state = eqx.tree_at(lambda s: s.model, state, Model(state.model.value, state.model.agent, spec))
     _, _, metrics = learn(state, chunk)
     np.testing.assert_allclose(metrics["value_loss"], (y**2).mean(), rtol=1e-4)
 
@@ -295,7 +293,7 @@ def test_the_target_moves_part_of_the_way_and_remembers_the_chunk(cut):
     np.testing.assert_allclose(context.hidden, targets_by_hand(state, chunk)[3].hidden, atol=1e-6)
 
 
-def learn_twice(state: TrainState, first: Chunk, second: Chunk) -> GPLModel:
+def learn_twice(state: TrainState, first: Chunk, second: Chunk) -> Model:
     """Adam's first step forgets how large a gradient is; its second does not."""
     return learn(learn(state, first)[0], second)[0].model
 
@@ -322,107 +320,3 @@ def test_the_agent_models_loss_does_not_touch_the_value_model(cut):
     before, after = learn_twice(state, chunk, chunk), learn_twice(other, chunk, chunk)
     assert changed(before.agent, after.agent)
     assert not changed(before.value, after.value)
-
-
-# Whether it solves the probes -------------------------------------------------------------------------------------
-
-SOLVER = GPL(
-    rule=EitherRule(number(0)), envs=8, update_every=6, learning_rate=3e-3, discount=0.6, target_rate=0.05,
-    encoder_width=24, hidden=24, type_size=12, utility_width=24, rank=2, message_width=12, embedding=12,
-    readout_width=12,
-)  # fmt: skip
-UPDATES, STEPS = 800, 24
-
-
-class OnePayoff(AbstractPayoff):
-    """One of the probes' payoffs; which one may be known only at run time."""
-
-    payoffs: tuple[AbstractPayoff, ...]
-    index: Int[Array, ""]
-
-    def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
-        return jnp.stack([payoff.reward(state, actions) for payoff in self.payoffs])[self.index]
-
-    def values(self, state: ProbeState, discount: float) -> Float[Array, "actions"]:
-        return jnp.stack([payoff.values(state, discount) for payoff in self.payoffs])[self.index]
-
-
-def one_probe(index: jax.Array) -> Task:
-    """The probe with a number that may be known only at run time."""
-    tasks = [make() for make in PROBES.values()]
-    numbers = [(task.world.length, task.world.glimpse, task.openness.after) for task in tasks]
-    length, glimpse, after = (jnp.array(column)[index] for column in zip(*numbers, strict=True))
-    payoff = OnePayoff(tuple(task.world.payoff for task in tasks), index)
-    return eqx.tree_at(
-        lambda t: (t.world.payoff, t.world.length, t.world.glimpse, t.openness.after),
-        tasks[0],
-        (payoff, length, glimpse, after),
-    )
-
-
-class Played(eqx.Module):
-    """What a solver thought and did at each step, and what was known to be right."""
-
-    values: jax.Array
-    action: jax.Array
-    joint: jax.Array
-    best_values: jax.Array
-    best_joint: jax.Array
-
-
-def play_probe(task: Task, learner: GPL, carry: Carry, key: jax.Array) -> Played:
-    """A few episodes of the greedy policy."""
-    policy = learner.frozen(carry.train.model)
-    k_reset, k_steps = jax.random.split(key)
-
-    def step(now: tuple, key: jax.Array) -> tuple:
-        env, timestep, memory = now
-        values, after = policy.action_values(memory, timestep.obs, timestep.fresh)
-        action = jnp.argmax(values).astype(jnp.int32)
-        types, _ = policy.model.value.types.step(memory.value, timestep.obs, timestep.fresh)
-        led, ahead, truth = task.step(key, env, action)
-        joint = joint_value(policy.model.value.joint(types), truth.actions, timestep.obs.visible)
-        best, ahead_best = (task.world.payoff.values(e.world, learner.discount) for e in (env, led))
-        best_joint = ahead.reward + learner.discount * ahead.discount * ahead_best.max()
-        return (led, ahead, after), Played(values, action, joint, best, best_joint)
-
-    begin = (*task.reset(k_reset), policy.start(task.slots))
-    return jax.lax.scan(step, begin, jax.random.split(k_steps, STEPS))[1]
-
-
-@pytest.fixture(scope="module")
-def solved() -> Played:
-    """Every probe with every rule, ``[probes, rules, steps, ...]``."""
-    probes, rules = jnp.arange(len(PROBES)), jnp.arange(len(RULES))
-
-    def everywhere(function: Any, options: dict[str, Any]) -> Any:
-        def one(probe: jax.Array, rule: jax.Array, *arguments: Any) -> Any:
-            learner = eqx.tree_at(lambda a: a.rule.index, SOLVER, rule)
-            return function(one_probe(probe), learner, *arguments)
-
-        def run(key: jax.Array, *arguments: Any) -> Any:
-            keys = jax.random.split(key, (len(probes), len(rules)))
-            given = [0] * len(arguments)
-            inner = jax.vmap(one, (None, 0, *given, 0))
-            return jax.vmap(inner, (0, None, *given, 0))(probes, rules, *arguments, keys)
-
-        return jax.jit(run, compiler_options=options)
-
-    def train(task: Task, learner: GPL, carry: Carry, key: jax.Array) -> Carry:
-        return advance(task, learner, carry, key, number(UPDATES), number(UPDATES))[0]
-
-    with jax.debug_key_reuse(False):  # the check takes it for a use when vmap transposes keys
-        carry = everywhere(start_carry, ONCE)(random.key(0))
-        carry = everywhere(train, OFTEN)(random.key(1), carry)
-        return everywhere(play_probe, ONCE)(random.key(2), carry)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("probe", PROBES)
-def test_every_probe_is_solved(solved, probe, rule):
-    place = list(PROBES).index(probe), list(RULES).index(rule)
-    played = jax.tree.map(lambda leaf: np.asarray(leaf[place]), solved)
-    chosen = played.best_values[np.arange(STEPS), played.action]
-    np.testing.assert_array_equal(chosen, played.best_values.max(-1), "the greedy action is not the best one")
-    np.testing.assert_allclose(played.values, played.best_values, atol=0.15)
-    np.testing.assert_allclose(played.joint, played.best_joint, atol=0.15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +122,7 @@ def raw_steps_per_second(task: Task, envs: int, budget: float) -> float:
 
 def decision_microseconds(learner: AbstractLearner, spec: Spec, slots: int, budget: float) -> float:
     """One decision of one learner in a team of that many."""
+    spec = dataclasses.replace(spec, most_agents=slots)
     policy = learner.frozen(learner.init(make_key(0), spec).model)
     k_agents, k_shared, k_act = jax.random.split(make_key(1), 3)
     obs = Observation(

@@ -15,12 +15,17 @@ from jaxtyping import Array, Bool, Float, Int
 
 @dataclass(frozen=True)
 class Spec:
-    """What a model must know of a task. The team's size is not in it: nothing learned depends on it."""
+    """What a model must know of a task.
+
+    ``most_agents``, the largest team of the task and its splits, is there for methods with inputs of fixed size only;
+    None where nobody said. Everything else that is learned works in teams of any size.
+    """
 
     agent_features: int
     shared_features: int
     actions: int
     time_limit_terminates: bool = True
+    most_agents: int | None = None
 
 
 class Observation(eqx.Module):

@@ -7,11 +7,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
+from openteam.core.types import Observation
+from openteam.models.graph import Graph
 from openteam.models.layers import MLP, Linear, relu_sum
+from openteam.models.lstm import Memory
+from openteam.models.types import TypeInference
 
 
 class RelationalForwardModel(eqx.Module):
-    """q(a_j | s) = softmax(MLP_eta(n_j)), n = GNN_zeta(theta): one round of messages on the complete graph.
+    """q(a_j | s) = softmax(MLP_eta(n_j)), n = GNN_zeta(theta): one round of messages along the edges of the graph.
 
     Edge k -> j: MLP(theta_k, theta_j); node j: MLP(theta_j, sum of its incoming edges). The edge MLP's second layer is
     linear, so the sum is taken before it: no ``[slots, slots, width]`` product is ever formed.
@@ -21,15 +25,25 @@ class RelationalForwardModel(eqx.Module):
     edge_out: Linear
     node: MLP
     readout: MLP
+    graph: Graph = eqx.field(static=True)
 
     def __init__(
-        self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, embedding: int, readout_width: int
+        self,
+        key: Key[Array, ""],
+        type_size: int,
+        actions: int,
+        *,
+        width: int,
+        embedding: int,
+        readout_width: int,
+        graph: Graph = "complete",
     ):
         k_edge, k_out, k_node, k_read = jax.random.split(key, 4)
         self.edge_in = Linear(k_edge, (type_size, type_size), width)
         self.edge_out = Linear(k_out, width, embedding)
         self.node = MLP(k_node, (type_size, embedding), width, embedding)
         self.readout = MLP(k_read, embedding, readout_width, actions)
+        self.graph = graph
 
     def __call__(
         self, types: Float[Array, "slots type"], exists: Bool[Array, "slots"]
@@ -37,10 +51,54 @@ class RelationalForwardModel(eqx.Module):
         """Logits of every agent's next action. Rows of absent agents mean nothing and reach no other row."""
         weight = exists.astype(types.dtype)
         w_sender, w_receiver = self.edge_in.weights
-        summed = relu_sum(types @ w_sender, types @ w_receiver + self.edge_in.bias, weight)
-        others = (weight.sum() - weight)[:, None]
-        messages = summed @ self.edge_out.weights[0] + others * self.edge_out.bias
+        edges = types @ w_sender, types @ w_receiver + self.edge_in.bias
+        if self.graph == "complete":
+            summed, senders = relu_sum(*edges, weight), weight.sum() - weight
+        else:
+            summed, senders = star_relu_sum(*edges, weight)
+        messages = summed @ self.edge_out.weights[0] + senders[:, None] * self.edge_out.bias
         return self.readout(self.node(types, messages))
+
+
+def star_relu_sum(
+    sender: Float[Array, "slots width"], receiver: Float[Array, "slots width"], weight: Float[Array, "slots"]
+) -> tuple[Float[Array, "slots width"], Float[Array, "slots"]]:
+    """Sums of weight_k relu(sender_k + receiver_j) where the learner hears all teammates and they only hear it.
+
+    Also how many each of them hears.
+    """
+    others = weight.at[0].set(0)
+    from_learner = weight[0] * jax.nn.relu(sender[0] + receiver)
+    to_learner = others @ jax.nn.relu(sender + receiver[0])
+    return from_learner.at[0].set(to_learner), jnp.full_like(weight, weight[0]).at[0].set(others.sum())
+
+
+class AgentModel(eqx.Module):
+    """alpha_q, zeta, eta.
+
+    With type inference of its own its loss and that of values do not interfere. Without, it reads the value model's
+    types, and both losses shape them.
+    """
+
+    types: TypeInference | None
+    actions: RelationalForwardModel
+
+    def start(self, slots: int) -> Memory | None:
+        return None if self.types is None else self.types.start(slots)
+
+    def step(
+        self,
+        memory: Memory | None,
+        value_types: Float[Array, "slots type"],
+        obs: Observation,
+        fresh: Bool[Array, "slots"],
+    ) -> tuple[Float[Array, "slots actions"], Memory | None]:
+        """Logits of everybody's next action after one more observation, of which the value model made these types."""
+        if self.types is None:
+            return self.actions(value_types, obs.visible), None
+        assert memory is not None
+        types, memory = self.types.step(memory, obs, fresh)
+        return self.actions(types, obs.visible), memory
 
 
 def action_log_likelihood(

@@ -6,6 +6,9 @@ Qbar(H, a_i) = expectation of Q(H, a) over the agent model's a_-i              (
 Pairwise utilities have low rank: Q_jk(a_j, a_k) = F_j[:, a_j] . F_k[:, a_k]. With one factor per agent (the paper's
 section) the sum over pairs is (|sum_j f_j|^2 - sum_j |f_j|^2) / 2 with f_j = F_j e_j, e_j being a one-hot action or a
 probability vector: linear in the team. With one factor per ordered pair (the appendix) it is quadratic.
+
+CIAO (Wang et al., 2024) gives utilities a sign, and may leave only the pairs that the learner is part of: the star.
+A sign is given to each entry of Q_jk, after the product, so these pairs are written out.
 """
 
 from abc import abstractmethod
@@ -16,9 +19,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.models.graph import Graph
 from openteam.models.layers import MLP
 
 Pairwise = Literal["factored", "edge"]
+PairRange = Literal["free", "positive", "negative"]
+IndividualRange = Literal[PairRange, "zero"]
 
 
 class AbstractUtilities(eqx.Module):
@@ -77,30 +83,116 @@ class EdgeUtilities(AbstractUtilities):
         return (others[:, :, None] * self.factors[0]).sum((0, 1))
 
 
+class TabledUtilities(AbstractUtilities):
+    """Q_jk(a_j, a_k) written out for every ordered pair."""
+
+    singular: Float[Array, "slots actions"]
+    pairs: Float[Array, "slots slots actions actions"]
+
+    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
+        chosen = choice * exists[:, None]
+        pair = jnp.einsum("jkab,ja,kb->jk", self.pairs, chosen, chosen)
+        return 0.5 * (pair.sum() - jnp.trace(pair))
+
+    def with_learner(
+        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
+    ) -> Float[Array, "actions"]:
+        return (self.pairs[0] * (choice * exists.at[0].set(0)[:, None])[:, None]).sum((0, 2))
+
+
+class StarUtilities(AbstractUtilities):
+    """Q_0k(a_0, a_k) of the learner and everybody else; teammates have no pairs among themselves."""
+
+    singular: Float[Array, "slots actions"]
+    pairs: Float[Array, "slots actions actions"]
+
+    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
+        return (choice[0] * self.with_learner(choice, exists)).sum() * exists[0]
+
+    def with_learner(
+        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
+    ) -> Float[Array, "actions"]:
+        return (self.pairs * (choice * exists.at[0].set(0)[:, None])[:, None]).sum((0, 2))
+
+
 class JointValueModel(eqx.Module):
     """MLP_beta and MLP_delta, shared by all agents and pairs."""
 
-    singular: MLP
+    singular: MLP | None  # None if utilities of single agents are zero
     pairwise: MLP
     rank: int = eqx.field(static=True)
     form: Pairwise = eqx.field(static=True)
+    graph: Graph = eqx.field(static=True)
+    individual_range: IndividualRange = eqx.field(static=True)
+    pair_range: PairRange = eqx.field(static=True)
 
-    def __init__(self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, rank: int, form: Pairwise):
+    def __init__(
+        self,
+        key: Key[Array, ""],
+        type_size: int,
+        actions: int,
+        *,
+        width: int,
+        rank: int,
+        form: Pairwise,
+        graph: Graph = "complete",
+        individual_range: IndividualRange = "free",
+        pair_range: PairRange = "free",
+    ):
         k_singular, k_pairwise = jax.random.split(key)
         parts = 2 if form == "factored" else 3
-        self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions)
+        individual = individual_range != "zero"
+        self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions) if individual else None
         self.pairwise = MLP(k_pairwise, (type_size,) * parts, width, width, rank * actions)
-        self.rank, self.form = rank, form
+        self.rank, self.form, self.graph = rank, form, graph
+        self.individual_range, self.pair_range = individual_range, pair_range
 
     def __call__(self, types: Float[Array, "slots type"]) -> AbstractUtilities:
         """Utilities of all slots, from their types and the learner's (slot 0)."""
         learner = types[:1]
-        singular = self.singular(types, learner)
+        singular = self.individual(types, learner)
+        if self.graph == "star":
+            mine, theirs = self.learners_factors(types, learner)
+            return StarUtilities(singular, in_range(jnp.einsum("kra,krb->kab", mine, theirs), self.pair_range))
+        factors = self.factors(types, learner)
+        if self.pair_range != "free":
+            pairs = "jra,krb->jkab" if self.form == "factored" else "jkra,kjrb->jkab"
+            return TabledUtilities(singular, in_range(jnp.einsum(pairs, factors, factors), self.pair_range))
+        return FactoredUtilities(singular, factors) if self.form == "factored" else EdgeUtilities(singular, factors)
+
+    def individual(
+        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> Float[Array, "slots actions"]:
+        """Q_j of every agent."""
+        if self.singular is None:
+            return jnp.zeros((len(types), self.pairwise.layers[-1].bias.size // self.rank))
+        return in_range(self.singular(types, learner), self.individual_range)
+
+    def factors(
+        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> Float[Array, "*pair rank actions"]:
+        """F_j of every agent, or F_jk of every ordered pair."""
         if self.form == "factored":
-            factors = self.pairwise(types, learner)
-            return FactoredUtilities(singular, factors.reshape(len(types), self.rank, -1))
-        factors = self.pairwise(types[:, None], types[None], learner)
-        return EdgeUtilities(singular, factors.reshape(len(types), len(types), self.rank, -1))
+            return self.by_rank(self.pairwise(types, learner))
+        return self.by_rank(self.pairwise(types[:, None], types[None], learner))
+
+    def learners_factors(
+        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> tuple[Float[Array, "slots rank actions"], Float[Array, "slots rank actions"]]:
+        """The factors of the pairs of the learner and each agent: the learner's and the other's."""
+        if self.form == "factored":
+            theirs = self.factors(types, learner)
+            return jnp.broadcast_to(theirs[0], theirs.shape), theirs
+        mine, theirs = self.pairwise(learner, types, learner), self.pairwise(types, learner, learner)
+        return self.by_rank(mine), self.by_rank(theirs)
+
+    def by_rank(self, flat: Float[Array, "*pair out"]) -> Float[Array, "*pair rank actions"]:
+        return flat.reshape(*flat.shape[:-1], self.rank, -1)
+
+
+def in_range(utilities: Float[Array, "*shape"], sign: PairRange | IndividualRange) -> Float[Array, "*shape"]:
+    """Utilities that may have any sign, or only one."""
+    return {"free": lambda x: x, "positive": jnp.abs, "negative": lambda x: -jnp.abs(x)}[sign](utilities)
 
 
 def joint_value(

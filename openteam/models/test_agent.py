@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 
 from openteam.models.agent import RelationalForwardModel, action_log_likelihood
+from openteam.models.graph import Graph
 from openteam.models.layers import relu_sum
 
 SLOTS, TYPE, ACTIONS = 6, 4, 3
 TEAM = np.array([True, True, False, True, False, True])
 
 
-def agent_model(seed: int = 0) -> RelationalForwardModel:
+def agent_model(seed: int = 0, graph: Graph = "complete") -> RelationalForwardModel:
     """A model with random weights that cost no compilation."""
     rng = np.random.default_rng(seed)
     shapes = eqx.filter_eval_shape(
-        RelationalForwardModel, jax.random.key(0), TYPE, ACTIONS, width=5, embedding=3, readout_width=4
+        RelationalForwardModel, jax.random.key(0), TYPE, ACTIONS, width=5, embedding=3, readout_width=4, graph=graph
     )
     return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
 
@@ -30,17 +31,18 @@ call = eqx.filter_jit(lambda model, types, team: model(types, team))
 
 
 def logits_by_hand(model: RelationalForwardModel, types: jax.Array, team: np.ndarray, j: int) -> jax.Array:
-    """One row: messages from everybody else who exists, added up one by one."""
+    """One row: messages along every edge from others who exist, added up one by one."""
     message = jnp.zeros(model.edge_out.bias.shape)
     for k in np.flatnonzero(team).tolist():
-        if k != j:
+        if k != j and (model.graph == "complete" or 0 in (j, k)):
             message += model.edge_out(jax.nn.relu(model.edge_in(types[k], types[j])))
     return model.readout(model.node(types[j], message))
 
 
+@pytest.mark.parametrize("graph", ["complete", "star"])
 @pytest.mark.parametrize("team", [TEAM, np.ones(SLOTS, bool), np.arange(SLOTS) == 0], ids=["some", "all", "alone"])
-def test_logits_equal_a_loop_over_pairs(team):
-    model, types = agent_model(), jnp.asarray(random_types())
+def test_logits_equal_a_loop_over_edges(team, graph):
+    model, types = agent_model(graph=graph), jnp.asarray(random_types())
     logits = call(model, types, team)
     for j in np.flatnonzero(team).tolist():
         np.testing.assert_allclose(logits[j], logits_by_hand(model, types, team, j), atol=1e-4)

@@ -172,3 +172,53 @@ def test_a_thousand_slots_cost_no_table_of_pairs():
     pairs = chosen @ chosen.T
     expected = singular[np.arange(slots), actions].sum() + (pairs.sum() - np.trace(pairs)) / 2
     np.testing.assert_allclose(both_values(*arguments)[-1], expected, rtol=1e-4)
+
+
+VARIANTS = (
+    {"form": "factored", "graph": "complete", "individual_range": "positive", "pair_range": "positive"},
+    {"form": "edge", "graph": "complete", "individual_range": "zero", "pair_range": "negative"},
+    {"form": "factored", "graph": "star", "individual_range": "negative", "pair_range": "positive"},
+    {"form": "edge", "graph": "star", "individual_range": "free", "pair_range": "free"},
+)
+SIGN = {"free": lambda x: x, "positive": np.abs, "negative": lambda x: -np.abs(x), "zero": np.zeros_like}
+
+
+def variant(**settings) -> JointValueModel:
+    rng = np.random.default_rng(5)
+    shapes = eqx.filter_eval_shape(JointValueModel, jax.random.key(0), TYPE, ACTIONS, width=5, rank=RANK, **settings)
+    return jax.tree.map(lambda leaf: jnp.asarray(0.5 * rng.normal(size=leaf.shape), jnp.float32), shapes)
+
+
+def signed_value_by_hand(
+    network: JointValueModel, free: FactoredUtilities | EdgeUtilities, actions: dict[int, int]
+) -> float:
+    """The sum over agents and over those pairs that are edges, each with the sign its range gives it."""
+    alone = sum(SIGN[network.individual_range](np.float64(free.singular[j, a])) for j, a in actions.items())
+    edges = [(j, k) for j, k in itertools.combinations(actions, 2) if network.graph == "complete" or j == 0]
+    factors = np.asarray(free.factors, np.float64)
+    pairs = [pair_by_hand(factors, j, k, actions[j], actions[k]) for j, k in edges]
+    return alone + sum(SIGN[network.pair_range](pair) for pair in pairs)
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=lambda settings: "-".join(settings.values()))
+def test_signed_utilities_and_stars_equal_sums_over_every_joint_action(settings):
+    network, types, policies = variant(**settings), random_types(SLOTS), random_policies(SLOTS)
+    individual = network.singular or variant(form="factored").singular
+    everybody, learner = jnp.asarray(types), jnp.asarray(types[:1])
+    kind = FactoredUtilities if settings["form"] == "factored" else EdgeUtilities
+    free = kind(individual(everybody, learner), network.factors(everybody, learner))
+    actions = np.array([0, 2, 1, 0, 1, 2], np.int32)
+    for members in ((0,), (0, 4), (0, 1, 3, 4)):
+        expected = np.zeros(ACTIONS + 1)
+        for joint in itertools.product(range(ACTIONS), repeat=len(members)):
+            chance = np.prod([np.float64(policies[j, a]) for j, a in zip(members[1:], joint[1:], strict=True)])
+            worth = signed_value_by_hand(network, free, dict(zip(members, joint, strict=True)))
+            expected[joint[0]] += chance * worth
+        expected[-1] = signed_value_by_hand(network, free, {j: int(actions[j]) for j in members})
+        found = both_values(network, types, actions, policies, team_of(members))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_nothing_is_written_out_for_utilities_of_any_sign_on_the_complete_graph():
+    for form, kind in (("factored", FactoredUtilities), ("edge", EdgeUtilities)):
+        assert isinstance(variant(form=form, individual_range="positive")(jnp.asarray(random_types(2))), kind)

@@ -11,6 +11,7 @@ from openteam.tasks.navigation import navigation_partial, navigation_partial_rel
 from openteam.tasks.wolfpack import (
     evasion,
     wolfpack,
+    wolfpack_evaders,
     wolfpack_partial,
     wolfpack_partial_released,
     wolfpack_practice,
@@ -23,6 +24,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "lbf-released": lbf_released,
     "wolfpack": wolfpack,
     "wolfpack-released": wolfpack_released,
+    "wolfpack-evaders": wolfpack_evaders,
     "fortattack": fortattack,
     "fortattack-released": fortattack_released,
     "lbf-partial": lbf_partial,

@@ -13,6 +13,7 @@ from openteam.teammates.learned import Learned
 from openteam.views import FullView, Radius
 from openteam.worlds.wolfpack import Wolfpack
 from openteam.worlds.wolfpack.evasion import Evasion
+from openteam.worlds.wolfpack.learned_prey import LearnedPrey
 
 
 def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
@@ -42,6 +43,12 @@ def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = Full
     )
 
 
+def wolfpack_evaders() -> Task:
+    """Wolfpack as the released code plays it, with prey that learned to evade instead of the scripted ones."""
+    task = wolfpack_released("wolfpack-evaders")
+    return dataclasses.replace(task, world=dataclasses.replace(task.world, behaviour=LearnedPrey()))
+
+
 def wolfpack_partial() -> Task:
     """Wolfpack of which the learner sees what is within three steps."""
     return with_strangers(wolfpack("wolfpack-partial", Radius()))
@@ -64,8 +71,8 @@ def wolfpack_practice() -> Task:
 
 
 def evasion() -> Task:
-    """Wolfpack's prey as agents, hunted by scripted teams: here the prey are trained."""
-    world = Evasion(hunters=Pool((Hunters(),)))
+    """Wolfpack's prey as agents, hunted by two scripted hunters: here the prey are trained."""
+    world = Evasion(hunters=Pool((Hunters(),)), fewest=2, most=2)
     return Task(name="evasion", world=world, openness=Closed(2), pool=Pool((Uniform(),)), horizon=200)
 
 

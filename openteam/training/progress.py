@@ -27,7 +27,7 @@ class ProgressBars:
             console=self.console,
             disable=not self.console.is_terminal,
         )
-        self.rows: dict[int, TaskID] = {}
+        self.rows: dict[str, TaskID] = {}
 
     def __enter__(self) -> ProgressBars:
         if self.console.is_terminal:
@@ -41,22 +41,25 @@ class ProgressBars:
         self.bars.stop()
 
     def __call__(self, progress: Progress) -> None:
+        self.show(f"{self.label} seed {progress.seed}", progress)
+
+    def show(self, name: str, progress: Progress) -> None:
+        """What the run of that name reports."""
         if not self.console.is_terminal:
             if progress.evaluation is not None:
-                self.console.print(f"{self.label} seed {progress.seed}  step {progress.step:,} of {progress.steps:,}  "
+                self.console.print(f"{name}  step {progress.step:,} of {progress.steps:,}  "
                                    f"{describe(progress.evaluation)}", highlight=False)  # fmt: skip
             return
-        if progress.seed not in self.rows:
+        if name not in self.rows:
             if not self.rows:
                 self.bars.remove_task(self.bars.task_ids[0])
-            name = f"{self.label} seed {progress.seed}"
-            self.rows[progress.seed] = self.bars.add_task(name, total=progress.steps, speed="", latest="")
+            self.rows[name] = self.bars.add_task(name, total=progress.steps, speed="", latest="")
         fields = {}
         if progress.steps_per_second is not None:
             fields["speed"] = f"{progress.steps_per_second:,.0f} steps/s"
         if progress.evaluation is not None:
             fields["latest"] = describe(progress.evaluation)
-        self.bars.update(self.rows[progress.seed], completed=progress.step, total=progress.steps, **fields)
+        self.bars.update(self.rows[name], completed=progress.step, total=progress.steps, **fields)
 
 
 def describe(evaluation: dict[str, float]) -> str:

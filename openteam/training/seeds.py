@@ -1,69 +1,122 @@
-"""Several seeds at once: a pinned, single-threaded process per core on a CPU, one batch on an accelerator."""
+"""Many runs at once: a pinned, single-threaded process per core on a CPU; seeds as one batch on an accelerator."""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import NoReturn
 
 import jax
 
 from openteam.errors import UserError
 from openteam.training.driver import Progress, Report, resume_training
 
+Worker = tuple[SpawnProcess, int, Path]
+
 
 def advance_runs(folders: Sequence[Path], report: Report) -> None:
-    """Bring runs that exist on disk to their end, as many at a time as there are cores."""
-    waiting = list(folders)
-    running: dict[Connection, tuple] = {}
-    free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
-    context = multiprocessing.get_context("spawn")
+    """Bring runs that exist on disk to their end, as many at a time as there are cores. One that fails ends all."""
+
+    def fail(folder: Path, message: str) -> NoReturn:
+        raise UserError(message)
+
+    work_through(folders, lambda folder, progress: report(progress), fail)
+
+
+def work_through(
+    folders: Iterable[Path],
+    report: Callable[[Path, Progress], None],
+    failed: Callable[[Path, str], None],
+    *,
+    processes: int | None = None,
+) -> None:
+    """Bring runs to their end, one process a core. ``folders`` is asked for the next run only when a core is free."""
+    waiting = iter(folders)
+    running: dict[Connection, Worker] = {}
+    free = cores()[:processes]
     try:
-        while waiting or running:
-            while waiting and free:
-                core, folder = free.pop(0), waiting.pop(0)
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_work, args=(folder, core, theirs), daemon=True)
-                process.start()
-                theirs.close()
-                running[ours] = (process, core, folder)
+        while True:
+            while free and (folder := next(waiting, None)) is not None:
+                core = free.pop(0)
+                connection, process = _start(folder, core)
+                running[connection] = (process, core, folder)
+            if not running:
+                return
             ready = set(wait(list(running)))
             for connection in [one for one in running if one in ready]:
-                if not _relay(connection, running[connection], report):
+                if not _relay(connection, running[connection], report, failed):
                     process, core, _ = running.pop(connection)
                     process.join()
                     free.append(core)
     except BaseException:
-        _interrupt([process for process, _, _ in running.values()])
+        _stop([process for process, _, _ in running.values()])
         raise
 
 
-def _relay(connection: Connection, worker: tuple, report: Report) -> bool:
-    """Pass one message on. False when the worker has finished; an error if it failed."""
+def cores() -> list[int]:
+    """Those that this process may use."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def _start(folder: Path, core: int) -> tuple[Connection, SpawnProcess]:
+    """A worker on its core, deaf to Ctrl-C: who started it will tell it to stop, once."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(folder, core, theirs), daemon=True)
+    with _deaf_to_interrupts():
+        process.start()
+    theirs.close()
+    return ours, process
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started meanwhile never see Ctrl-C; ours is only put off."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it would unblock the signal when it is first needed
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _relay(
+    connection: Connection,
+    worker: Worker,
+    report: Callable[[Path, Progress], None],
+    failed: Callable[[Path, str], None],
+) -> bool:
+    """Pass one message on. False when the worker has come to its end, good or bad."""
     process, _, folder = worker
     try:
         message = connection.recv()
     except EOFError:
         process.join()
-        raise UserError(
-            f"The process of {folder} died with exit code {process.exitcode}. To go on: openteam resume {folder}"
-        ) from None
+        died = f"The process of {folder} died with exit code {process.exitcode}."
+        failed(folder, f"{died} To go on: openteam resume {folder}")
+        return False
     if isinstance(message, Progress):
-        report(message)
+        report(folder, message)
         return True
     if message is not None:
-        raise UserError(message)
+        failed(folder, message)
     return False
 
 
-def _interrupt(processes: list) -> None:
-    """Ask workers to write their state, and wait until they did."""
+def _stop(processes: Sequence[SpawnProcess]) -> None:
+    """Have workers write their state, and wait until they did."""
     for process in processes:
-        if process.is_alive() and process.pid:
-            os.kill(process.pid, signal.SIGINT)
+        process.terminate()
     for process in processes:
         process.join()
 
@@ -73,13 +126,36 @@ def _work(folder: Path, core: int, connection: Connection) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
     send: Callable[[object], None] = connection.send
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGTERM, _interrupted)
+        try:
+            with alone_in(folder):
+                resume_training(folder).run(send)
+            send(None)
+        except UserError as error:
+            send(str(error))
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _interrupted(number: int, frame: object) -> NoReturn:
+    """Asked to stop: as if Ctrl-C had been pressed, upon which a run writes its state."""
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other workers out of a run while one is at it, also after whoever started it is gone."""
     try:
-        resume_training(folder).run(send)
-        send(None)
-    except UserError as error:
-        send(str(error))
-    except KeyboardInterrupt:
-        pass
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with (folder / "config.json").open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UserError(f"{folder} is being trained by another process. Wait for it or stop it.") from None
+        yield
 
 
 def on_accelerator() -> bool:

@@ -1,6 +1,6 @@
 """Wolfpack."""
 
-from openteam.worlds.wolfpack.prey import AbstractPrey, FleeingPrey, LearnedPrey, RandomPrey
+from openteam.worlds.wolfpack.prey import AbstractPrey, FleeingPrey, RandomPrey
 from openteam.worlds.wolfpack.state import ACTION_NAMES, PREY_ACTION_NAMES, WolfpackState
 from openteam.worlds.wolfpack.world import Wolfpack
 
@@ -9,7 +9,6 @@ __all__ = [
     "PREY_ACTION_NAMES",
     "AbstractPrey",
     "FleeingPrey",
-    "LearnedPrey",
     "RandomPrey",
     "Wolfpack",
     "WolfpackState",

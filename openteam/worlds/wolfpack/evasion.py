@@ -43,7 +43,8 @@ class Evasion(AbstractWorld[EvasionState]):
     fewest: int = eqx.field(static=True, default=2)
     """Hunters in the smallest team."""
     most: int = eqx.field(static=True, default=4)
-    """Hunters in the largest team; the number is uniform between the two."""
+    """Hunters in the largest team; the number is uniform between the two. Prey that were chased by few are caught by
+    many, as the released ones are."""
     size: int = eqx.field(static=True, default=10)
     """Rows and columns of the square grid."""
     effort: float = eqx.field(static=True, default=0.0)

@@ -9,9 +9,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Observation
-from openteam.worlds.wolfpack.sight import prey_observations
 from openteam.worlds.wolfpack.state import PREY_ACTION_NAMES, STAY, WolfpackState, displacement, distance, inside
 
 NOWHERE = 2**30  # more than any threat
@@ -58,19 +55,3 @@ class FleeingPrey(AbstractPrey):
         best = jnp.argmin(jnp.where(open_to, threat + walls, NOWHERE), -1).astype(jnp.int32)
         direction = jnp.where(minded.any(-1), best, STAY)
         return jnp.where(direction < STAY, (direction - state.facing) % 4, STAY)
-
-
-class LearnedPrey(AbstractPrey):
-    """A policy without memory for each prey, stacked; it was trained in the world ``Evasion``."""
-
-    policy: AbstractPolicy
-    """Every array has a leading axis, one entry a prey."""
-
-    def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
-        obs = prey_observations(state, size)
-        prey = len(state.facing)
-
-        def act(policy: AbstractPolicy, key: Array, obs: Observation) -> Array:
-            return policy.act(key, policy.start(prey), obs, jnp.ones(prey, bool))[0]
-
-        return eqx.filter_vmap(act)(self.policy, jax.random.split(key, prey), obs)

@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.core.policy import AbstractPolicy
-from openteam.worlds.wolfpack import PREY_ACTION_NAMES, FleeingPrey, LearnedPrey, RandomPrey
+from openteam.worlds.wolfpack import PREY_ACTION_NAMES, FleeingPrey, RandomPrey
 from openteam.worlds.wolfpack.draw import from_text
 
 SIZE, SLOTS = 5, 3
@@ -73,25 +72,3 @@ def test_random_prey_take_every_action_alike():
     for column in actions.T:
         assert np.bincount(column, minlength=7) / 7000 == pytest.approx([1 / 7] * 7, abs=0.02)
     assert (actions[:, 0] != actions[:, 1]).mean() > 0.8
-
-
-class Listens(AbstractPolicy):
-    """Acts by the first number it sees, times a number of its own."""
-
-    factor: jax.Array
-
-    def start(self, slots):
-        return ()
-
-    def act(self, key, memory, obs, fresh):
-        return (obs.agents[0, 0] * self.factor).astype(jnp.int32), memory
-
-
-LEARNED = jax.jit(lambda factor, state: LearnedPrey(Listens(factor)).act(jax.random.key(0), state, SIZE))
-
-
-def test_each_learned_prey_acts_by_its_own_policy_on_its_own_sight():
-    state = from_text(". . . . . \n . A . . . \n . . . ^ . \n . . . . . \n . v . . .", slots=SLOTS)
-    # Cells to the wall ahead: 2 and 0.
-    assert LEARNED(jnp.array([3.0, 5.0]), state).tolist() == [6, 0]
-    assert LEARNED(jnp.array([2.0, 5.0]), state).tolist() == [4, 0]

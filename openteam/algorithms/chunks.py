@@ -1,0 +1,24 @@
+"""Chunks seen step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from openteam.core.types import Chunk, TimeStep
+
+
+def over_chunk(function: Any) -> Any:
+    """Apply what is written for one step of one environment to ``[time, envs, ...]``."""
+    return jax.vmap(jax.vmap(function))
+
+
+def acted_on(chunk: Chunk) -> TimeStep:
+    """Where each action was chosen."""
+    return jax.tree.map(lambda leaf: leaf[:-1], chunk.timesteps)
+
+
+def led_to(chunk: Chunk) -> TimeStep:
+    """Where each action led."""
+    return jax.tree.map(lambda leaf: leaf[1:], chunk.timesteps)

@@ -1,0 +1,225 @@
+"""DGN: who is heard and who is not, what it learns towards, how attention may move, and a game it must learn."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from openteam.algorithms.dgn import DGN, DGNModel, look, relation_change
+from openteam.algorithms.replay import Transition
+from openteam.algorithms.rules import Schedule
+from openteam.algorithms.test_replay import ENVS, ONCE, SLOTS, SPEC, TIME, chunk_of, some_teams
+from openteam.core import random
+from openteam.core.types import Observation
+from openteam.errors import UserError
+from openteam.training.loop import advance, start_carry
+from openteam.views.full import viewer_first
+from openteam.worlds.probes import PROBES
+
+LEARNER = DGN(
+    envs=ENVS, update_every=TIME, replay=18, batch=8, warm_up=12, discount=0.9, width=8, heads=2, head_size=4
+)  # fmt: skip
+
+
+def random_model(seed: int) -> DGNModel:
+    """A network that responds to what it sees, made without compiling anything."""
+    rng = np.random.default_rng(seed)
+    shapes = eqx.filter_eval_shape(LEARNER.init, jax.random.key(0), SPEC).model
+    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
+
+
+@pytest.fixture(scope="module")
+def model() -> DGNModel:
+    return random_model(0)
+
+
+@pytest.fixture(scope="module")
+def target() -> DGNModel:
+    return random_model(1)
+
+
+draw_graph = eqx.filter_jit(lambda model, *team: model(*team), compiler_options=ONCE)
+
+
+def a_team(slots: int, seed: int = 0) -> tuple[jax.Array, jax.Array]:
+    rng = np.random.default_rng(seed)
+    return jnp.asarray(rng.normal(size=(slots, 2)), jnp.float32), jnp.asarray(rng.normal(size=3), jnp.float32)
+
+
+def test_whoever_is_absent_changes_nothing_and_whoever_is_there_does(model):
+    own, shared = a_team(5)
+    noise, _ = a_team(5, seed=1)
+    here = jnp.array([True, False, True, True, False])
+    values, attention = draw_graph(model, own, shared, here)
+    other_values, other_attention = draw_graph(model, jnp.where(here[:, None], own, noise), shared, here)
+    np.testing.assert_allclose(other_values[here], values[here], atol=1e-6)
+    np.testing.assert_allclose(other_attention[:, here], attention[:, here], atol=1e-6)
+    assert (attention[:, here][..., ~here] == 0).all()
+    np.testing.assert_allclose(attention.sum(-1), 1, atol=1e-6)
+    third = own.at[2].set(noise[2])
+    assert np.abs(draw_graph(model, third, shared, here)[0][0] - values[0]).max() > 1e-3
+
+
+def test_the_order_of_agents_does_not_matter(model):
+    own, shared = a_team(5)
+    here, order = jnp.array([True, False, True, True, False]), jnp.array([3, 0, 4, 1, 2])
+    values, attention = draw_graph(model, own, shared, here)
+    turned, turned_attention = draw_graph(model, own[order], shared, here[order])
+    np.testing.assert_allclose(turned[here[order]], values[order][here[order]], atol=1e-5)
+    there = here[order]
+    np.testing.assert_allclose(turned_attention[:, there], attention[:, order][..., order][:, there], atol=1e-5)
+
+
+def test_an_agent_alone_attends_to_itself_only(model):
+    own, shared = a_team(5)
+    _, attention = draw_graph(model, own, shared, jnp.arange(5) == 2)
+    np.testing.assert_array_equal(attention[:, 2], [[0, 0, 1, 0, 0]] * 2)
+
+
+def test_whoever_acts_draws_the_graph_that_updates_draw(model):
+    team = jax.tree.map(lambda leaf: leaf[:1], some_teams().before)
+    team = dataclasses.replace(team, shared=team.shared[:, :1].repeat(SLOTS, 1), exists=jnp.ones((1, SLOTS), bool))
+    values, _ = jax.jit(look, compiler_options=ONCE)(model, team)
+    policy = LEARNER.frozen(model)
+    decide = jax.jit(lambda obs: policy.action_values(obs), compiler_options=ONCE)
+    for slot in range(SLOTS):
+        rows = viewer_first(team.own[0], jnp.asarray(slot))
+        obs = Observation(rows, team.shared[0, 0], team.exists[0], team.legal[0, slot])
+        np.testing.assert_allclose(decide(obs), values[0, slot], atol=1e-5)
+
+
+EVEN = jnp.full((2, 3, 3), 1 / 3)
+SHARP = jnp.array([[[0.5, 0.25, 0.25]] * 3, [[0.2, 0.2, 0.6]] * 3])
+ALL = jnp.ones(3, bool)
+change = jax.jit(relation_change, compiler_options=ONCE)
+
+
+def test_attention_that_stays_the_same_costs_nothing():
+    np.testing.assert_allclose(change(SHARP, SHARP, ALL), 0, atol=1e-7)
+    assert (change(EVEN, SHARP, ALL) > 0.05).all()
+
+
+def test_the_divergence_is_that_of_the_next_attention_from_the_present_one():
+    after = np.asarray(SHARP[:, 0])
+    expected = np.mean([(p * np.log(p * 3)).sum() for p in after])
+    np.testing.assert_allclose(change(EVEN, SHARP, ALL), expected, atol=1e-6)
+
+
+def test_only_attention_to_those_who_stay_is_compared():
+    stays = jnp.array([True, True, False])
+    moved = np.asarray(change(EVEN, SHARP, stays))
+    shares = np.array([2 / 3, 1 / 3])  # head 0; in head 1 both who stay are attended to alike
+    np.testing.assert_allclose(moved[:2], (shares * np.log(shares * 2)).sum() / 2, atol=1e-6)
+    assert moved[2] == 0
+
+
+def test_the_next_attention_is_a_constant_and_a_newcomer_breaks_nothing():
+    newcomer = jnp.array([True, True, False])  # unheard of now, heard by all afterwards
+    now = EVEN.at[..., 2].set(0).at[..., :2].set(0.5)
+    slope = jax.jit(jax.grad(lambda *pair: relation_change(*pair, newcomer).sum(), (0, 1)), compiler_options=ONCE)
+    to_now, to_after = slope(now, SHARP)
+    assert (to_after == 0).all()
+    assert np.isfinite(to_now).all()
+    assert np.abs(to_now).max() > 0.01
+
+
+@pytest.fixture(scope="module")
+def losses(target):
+    """Losses, metrics and the gradient of one batch."""
+    slope = jax.jit(jax.value_and_grad(LEARNER.loss, has_aux=True), compiler_options=ONCE)
+    return lambda model, batch: slope(model, target, batch)
+
+
+def test_targets_follow_the_rule_written_out_in_python(model, target, losses):
+    batch = some_teams(batch=40)
+    values, next_values = (
+        np.asarray(jax.jit(look, compiler_options=ONCE)(*pair)[0])
+        for pair in ((model, batch.before), (target, batch.after))
+    )
+    errors = []
+    for team in range(len(values)):
+        for slot in range(SLOTS):
+            if batch.before.exists[team, slot]:
+                y = float(batch.reward[team, slot])
+                if batch.stays[team, slot]:
+                    y += 0.9 * float(batch.discount[team, slot]) * next_values[team, slot].max()
+                errors.append(y - values[team, slot, int(batch.action[team, slot])])
+    (total, metrics), _ = losses(model, batch)
+    np.testing.assert_allclose(metrics["value_loss"], np.mean(np.square(errors)), rtol=1e-4)
+    np.testing.assert_allclose(total, metrics["value_loss"] + 0.03 * metrics["relation_loss"], rtol=1e-5)
+    assert metrics["relation_loss"] > 0
+
+
+def in_absence(batch: Transition, other: Transition, absent: bool) -> Transition:
+    """The batch with the rows of the absent, or of the present, taken from another one; who is there stays known."""
+    who = batch.before.exists != absent
+
+    def mix(one: jax.Array, two: jax.Array) -> jax.Array:
+        return jnp.where(who.reshape(*who.shape, *[1] * (one.ndim - 2)), two, one)
+
+    def parts(one: Transition) -> tuple:
+        return one.before.own, one.before.shared, one.action, one.reward, one.discount
+
+    return eqx.tree_at(parts, batch, tuple(map(mix, parts(batch), parts(other))))
+
+
+def test_absent_agents_weigh_nothing(model, losses):
+    batch, other = some_teams(batch=40), some_teams(1, batch=40)
+    assert 0 < batch.before.exists.mean() < 1
+    plain, of_absent, of_present = (
+        jax.tree.leaves(losses(model, b)[1])
+        for b in (batch, in_absence(batch, other, True), in_absence(batch, other, False))
+    )
+    assert all(np.allclose(one, two, rtol=1e-4, atol=1e-3) for one, two in zip(plain, of_absent, strict=True))
+    assert not all(np.allclose(one, two, rtol=1e-4, atol=1e-3) for one, two in zip(plain, of_present, strict=True))
+
+
+def test_nothing_is_learned_before_the_warm_up_is_over_and_the_target_follows_after():
+    def start(key):
+        state = LEARNER.init(key, SPEC)
+        context = LEARNER.context(state, SLOTS)
+        return state, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ENVS * SLOTS, *leaf.shape)), context)
+
+    before, context = jax.jit(start, compiler_options=ONCE)(random.key(0))
+    update = jax.jit(LEARNER.update, compiler_options=ONCE)
+    still, context, _ = update(before, context, chunk_of(0), 0.0)
+    assert eqx.tree_equal(still.model, before.model)
+    learned, _, metrics = update(still, context, chunk_of(1), 0.0)
+    for old, new, follows in zip(*map(jax.tree.leaves, (still.target, learned.model, learned.target)), strict=True):
+        assert (old != new).any()
+        np.testing.assert_allclose(follows, 0.99 * old + 0.01 * new, atol=1e-6)
+    assert learned.updates == 2
+    assert {"value_loss", "relation_loss", "action_value", "gradient_norm"} == set(metrics)
+
+
+def test_a_team_learns_what_is_right_alone_and_what_is_right_in_company():
+    """Two steps alone and two in company: 1 for each who is there, if slot 0 does the right thing."""
+    task, count = PROBES["company"](), jnp.asarray(300)
+    learner = DGN(
+        envs=8, update_every=4, replay=2_000, batch=32, warm_up=0, learning_rate=3e-3, discount=0.6, target_rate=0.05,
+        epsilon=Schedule(1.0, 0.0, 0.2), width=16, heads=2, head_size=8,
+    )  # fmt: skip
+
+    @eqx.filter_jit(compiler_options=ONCE)
+    def train(key):
+        k_start, k_train = jax.random.split(key)
+        return advance(task, learner, start_carry(task, learner, k_start), k_train, count, count)[1]
+
+    sums = train(random.key(0))  # over the whole run, exploration included
+    assert sums["return_sum"] / sums["episodes"] > 0.85 * (2 * 1 + 2 * 2)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"heads": 0}, "heads must be positive"),
+        ({"target_rate": 0.0}, "target_rate"),
+        ({"replay": 10}, "at least one chunk, envs times update_every = 64"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(wrong, message):
+    with pytest.raises(UserError, match=message):
+        DGN(**wrong)

@@ -1,0 +1,83 @@
+"""Learning curves of a comparison: a panel per task and split, a line per algorithm, bands over seeds."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from openteam.errors import UserError
+from openteam.evaluation.compare import Comparison, Group
+from openteam.evaluation.paper import published
+from openteam.evaluation.statistics import mean_interval
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+"""Okabe and Ito's, which people with any colour vision can tell apart."""
+DASHES = ("-", "--", ":", "-.")
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def draw_comparison(path: Path, comparison: Comparison) -> None:
+    """Means over seeds with their 95 % intervals; diamonds at the right are the paper's values."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"Curves are drawn as {', '.join(FORMATS)}; got {path}.")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UserError("Drawing needs matplotlib. Install it: pip install 'openteam[plots]'") from None
+    tasks = comparison.tasks
+    columns = max(len(comparison.splits(task)) for task in tasks)
+    names = list(dict.fromkeys(group.shown for group in comparison.groups))
+    styles = {
+        name: (COLOURS[n % len(COLOURS)], DASHES[n // len(COLOURS) % len(DASHES)]) for n, name in enumerate(names)
+    }
+    figure = Figure(figsize=(max(3.4 * columns, 6), 2.7 * len(tasks) + 0.22 * len(names) + 0.5), layout="constrained")
+    panels = figure.subplots(len(tasks), columns, squeeze=False)
+    lines: dict[str, Any] = {}
+    for row, (task, groups) in zip(panels, tasks.items(), strict=True):
+        for panel in row[len(comparison.splits(task)) :]:
+            panel.set_axis_off()
+        for panel, split in zip(row, comparison.splits(task), strict=False):
+            lines |= draw_panel(panel, [group for group in groups if split in group.splits], split, styles)
+            panel.set_title(textwrap.fill(f"{task}, {split}", 42), fontsize=9)
+        row[0].set_ylabel("mean return")
+    for panel in panels[-1]:
+        panel.set_xlabel("million steps")
+    if published_in(comparison):
+        lines["the paper's, over 8 seeds"] = figure.axes[0].errorbar([], [], [], fmt="D", color="grey", markersize=4)
+    texts = [textwrap.fill(name, 90) for name in lines]
+    figure.legend(
+        lines.values(), texts, loc="outside lower center", ncols=columns if max(map(len, texts)) < 26 else 1,
+        frameon=False, fontsize=9,
+    )  # fmt: skip
+    figure.savefig(path, dpi=110)
+
+
+def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    """One task and split; what the legend needs of it."""
+    lines: dict[str, Any] = {}
+    published_already: set[str] = set()
+    right = max(group.checkpoints[-1] for group in groups) / 1e6
+    for group in groups:
+        colour, dash = styles[group.shown]
+        steps = np.array(group.checkpoints) / 1e6
+        mean, half = mean_interval(group.curves(split))
+        (lines[group.shown],) = panel.plot(steps, mean, dash, color=colour, linewidth=1.6)
+        if len(group.runs) > 1:
+            panel.fill_between(steps, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
+        paper = published(group.task.name, group.algorithm.name, split)
+        if paper and group.algorithm.name not in published_already:
+            place = right * (1.03 + 0.025 * len(published_already))
+            published_already.add(group.algorithm.name)
+            panel.errorbar(place, *paper, fmt="D", color=colour, markersize=4, capsize=2, elinewidth=1)
+    panel.grid(alpha=0.25)
+    return lines
+
+
+def published_in(comparison: Comparison) -> bool:
+    """Whether the paper has a value for anything that is compared."""
+    return any(
+        published(group.task.name, group.algorithm.name, split) for group in comparison.groups for split in group.splits
+    )

@@ -1,0 +1,72 @@
+"""Fixed places in an input of fixed size, for models that cannot take a team of any size.
+
+Were newcomers to take the first place that is free, the last places would stay empty while a small team trains, and
+mean nothing when a larger one comes. So everybody gets a random place on arrival and keeps it while it stays.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from openteam.core.random import key
+from openteam.core.types import Observation
+from openteam.errors import UserError
+
+
+class Placed(eqx.Module):
+    """Who sits where, and how many steps there were. No two slots share a place; slot 0, the learner, has place 0."""
+
+    place: Int[Array, "*batch slots"]
+    steps: UInt32[Array, "*batch"]
+
+
+class Places(eqx.Module):
+    """So many places, the learner's included."""
+
+    count: int = eqx.field(static=True)
+
+    def start(self, slots: int) -> Placed:
+        if slots > self.count:
+            raise UserError(
+                f"This policy has places for {self.count} agents and the team has room for {slots}. Train it with "
+                f"--algorithm.places {slots}."
+            )
+        return Placed(jnp.arange(slots), jnp.zeros((), jnp.uint32))
+
+    def step(self, placed: Placed, obs: Observation, fresh: Bool[Array, "slots"]) -> Placed:
+        """Newcomers to random free places, everybody else where they are.
+
+        Chance comes out of the number of steps and of what is seen, so an update can repeat what a rollout did.
+        """
+        chance = jax.random.bits(jax.random.fold_in(key(0), placed.steps + fingerprint(obs)), (self.count,))
+        arrives, numbers = fresh.at[0].set(False), jnp.arange(self.count)
+        held = ~arrives[:, None] & (placed.place[:, None] == numbers)
+        turn = ranks(chance, ~held.any(0))
+        ordinal = jnp.cumsum(arrives) - 1
+        drawn = ((turn == ordinal[:, None]) * numbers).sum(1)
+        return Placed(jnp.where(arrives, drawn, placed.place), placed.steps + 1)
+
+    def arrange(
+        self, rows: Float[Array, "slots feat"], place: Int[Array, "slots"], exists: Bool[Array, "slots"], empty: float
+    ) -> Float[Array, "places feat"]:
+        """Rows at their places, and ``empty`` wherever there is nobody."""
+        sits = exists[:, None] & (place[:, None] == jnp.arange(self.count))
+        seated = jnp.where(sits[..., None], rows[:, None], 0).sum(0)
+        return jnp.where(sits.any(0)[:, None], seated, empty)
+
+
+def ranks(chance: UInt32[Array, "places"], free: Bool[Array, "places"]) -> Int[Array, "places"]:
+    """The position of each free place in the order of ``chance``, -1 of the others; by comparing, not by sorting."""
+    number = jnp.arange(len(chance))
+    earlier = (chance < chance[:, None]) | ((chance == chance[:, None]) & (number < number[:, None]))
+    return jnp.where(free, (earlier & free).sum(1), -1)
+
+
+def fingerprint(obs: Observation) -> UInt32[Array, ""]:
+    """A whole number that differs from one environment to the next, the same however it is added up."""
+    bits = (jax.lax.bitcast_convert_type(part, jnp.uint32) for part in (obs.agents, obs.shared))
+    agents, shared = (part.sum(dtype=jnp.uint32) for part in bits)
+    return agents + 3 * shared
