@@ -6,8 +6,6 @@ value with teammates marginalised out.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -35,8 +33,14 @@ class JointValue(AbstractValueModel):
     types: TypeInference
     joint: JointValueModel
     regulariser: float = eqx.field(static=True, default=0.0)
-    places: None = None
-    scored: ClassVar[str] = "joint_value"
+
+    @property
+    def places(self) -> None:
+        return None
+
+    @property
+    def scored(self) -> str:
+        return "joint_value"
 
     @property
     def never_negative(self) -> bool:

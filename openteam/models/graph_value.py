@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import jax
 from jaxtyping import Array, Float, Int, Key
 
@@ -19,9 +17,6 @@ class GraphValue(AbstractValueModel):
     types: TypeInference
     layers: tuple[RelationLayer, ...]
     readout: MLP
-    places: None = None
-    scored: ClassVar[str] = "action_value"
-    never_negative: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -44,6 +39,18 @@ class GraphValue(AbstractValueModel):
             for k, size in zip(keys, sizes[:-1], strict=True)
         )
         self.readout = MLP(k_readout, sizes, width, width, actions)
+
+    @property
+    def places(self) -> None:
+        return None
+
+    @property
+    def scored(self) -> str:
+        return "action_value"
+
+    @property
+    def never_negative(self) -> bool:
+        return False
 
     def values(self, team: Team) -> Float[Array, "actions"]:
         nodes = [with_probabilities(team)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from jaxtyping import Array, Float, Int, Key
 
 from openteam.models.layers import MLP
@@ -19,19 +17,29 @@ class PlacedValue(AbstractValueModel):
 
     types: TypeInference
     network: MLP
-    places: Places
-    scored: ClassVar[str] = "action_value"
-    never_negative: ClassVar[bool] = False
+    table: Places
 
     def __init__(
         self, key: Key[Array, ""], types: TypeInference, node_size: int, actions: int, *, width: int, places: int
     ):
-        self.types, self.places = types, Places(places)
+        self.types, self.table = types, Places(places)
         self.network = MLP(key, places * node_size, width, width, actions)
+
+    @property
+    def places(self) -> Places:
+        return self.table
+
+    @property
+    def scored(self) -> str:
+        return "action_value"
+
+    @property
+    def never_negative(self) -> bool:
+        return False
 
     def values(self, team: Team) -> Float[Array, "actions"]:
         assert team.place is not None
-        seated = self.places.arrange(with_probabilities(team), team.place, team.visible, ABSENT)
+        seated = self.table.arrange(with_probabilities(team), team.place, team.visible, ABSENT)
         return self.network(seated.reshape(-1))
 
     def taken(self, team: Team, actions: Int[Array, "slots"]) -> tuple[Float[Array, ""], None]:

@@ -24,9 +24,21 @@ class AbstractValueModel(eqx.Module):
     """Type inference and the values that are built on it: the part that has a target network."""
 
     types: eqx.AbstractVar[TypeInference]
-    places: eqx.AbstractVar[Places | None]
-    scored: eqx.AbstractClassVar[str]  # what ``taken`` is the value of
-    never_negative: eqx.AbstractVar[bool]  # cannot represent a return below zero
+
+    @property
+    @abstractmethod
+    def places(self) -> Places | None:
+        """The places of its input; None if it takes a team of any size."""
+
+    @property
+    @abstractmethod
+    def scored(self) -> str:
+        """What ``taken`` is called in the metrics."""
+
+    @property
+    @abstractmethod
+    def never_negative(self) -> bool:
+        """Whether a return below zero cannot be represented."""
 
     @abstractmethod
     def values(self, team: Team) -> Float[Array, "actions"]:
