@@ -2,9 +2,9 @@
 
 The action values of every probe follow from what can be seen, so every learner finds them. (QL and GNN are shown with
 an agent model. Without one, GNN did not reliably solve all of them in this time, presumably because nothing but a late
-reward teaches it to remember what its teammate did once.) What happens to a learner also depends on what its teammate does in that
-very step. A joint value accounts for it; the value of the learner's own action does not, so QL and GNN are as far off
-as chance is while they do not know their teammate.
+reward teaches it to remember what its teammate did once.) What happens to a learner also depends on what its teammate
+does in that very step. A joint value accounts for it; the value of the learner's own action does not, so QL and GNN are
+as far off as chance is while they do not know their teammate.
 
 CIAO is not here: its values missed the known ones, as its regulariser is bound to make them.
 
