@@ -20,7 +20,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw_comparison(path: Path, comparison: Comparison) -> None:
-    """Means over seeds with their 95 % intervals; diamonds at the right are the paper's values."""
+    """Means over seeds with their 95 % intervals, or two seeds as they are; diamonds are the paper's values."""
     if path.suffix not in FORMATS:
         raise UserError(f"Curves are drawn as {', '.join(FORMATS)}; got {path}.")
     try:
@@ -65,7 +65,9 @@ def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tu
         steps = np.array(group.checkpoints) / 1e6
         mean, half = mean_interval(group.curves(split))
         (lines[group.shown],) = panel.plot(steps, mean, dash, color=colour, linewidth=1.6)
-        if len(group.runs) > 1:
+        if len(group.runs) == 2:  # the interval of two is so wide that it says less than the two
+            panel.plot(steps, group.curves(split).T, dash, color=colour, linewidth=0.7, alpha=0.6)
+        elif len(group.runs) > 2:
             panel.fill_between(steps, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
         paper = published(group.task.name, group.algorithm.name, split)
         if paper and group.algorithm.name not in published_already:
