@@ -59,7 +59,7 @@ def test_the_shipped_plan_is_the_papers_comparison():
     planned = read_plan(PLANS / "full-observability.toml")
     assert len(planned) == 8 * 3 * 3
     assert {run.settings.steps for run in planned if run.task == "fortattack-released"} == {4_000_000}
-    assert all(run.settings.steps == 40 * (run.settings.checkpoint_every or 0) for run in planned)
+    assert all(run.settings.steps == 20 * (run.settings.checkpoint_every or 0) for run in planned)
 
 
 @pytest.mark.parametrize(
