@@ -66,6 +66,17 @@ def test_the_last_quarter_leaves_the_untrained_policy_out(tmp_path):
     assert group.estimate("train", "last-quarter")[0] == pytest.approx(7.5)
 
 
+def test_the_last_quarter_counts_only_late_checkpoints_and_runs_are_averaged(tmp_path):
+    for seed, late in enumerate((2.0, 4.0)):
+        values = [late if step > 600 else -100.0 for step in range(0, 900, 100)]
+        make_run(tmp_path / str(seed), values, values, seed=seed, steps=800, episodes=3)
+    (group,) = compare([tmp_path]).groups
+    assert group.scores("train", "last-quarter")[0] == pytest.approx(2.0)
+    mean, half = group.estimate("train", "last-quarter")
+    assert (mean, group.episodes("last-quarter")) == (pytest.approx(3.0), 12)
+    assert half == pytest.approx(12.706 * 2**0.5 / 2**0.5, rel=1e-4)
+
+
 def test_runs_of_other_tasks_algorithms_settings_and_lengths_are_not_merged(tmp_path):
     ones = [1.0, 1.0, 1.0]
     make_run(tmp_path / "1", ones, ones)

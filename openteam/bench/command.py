@@ -25,6 +25,7 @@ from openteam.bench.peers import jumanji_lbf_steps_per_second
 from openteam.presets import ALGORITHMS
 from openteam.registry import make, make_algorithm
 from openteam.results.run_folder import about, cpu_model
+from openteam.training.seeds import cores as allowed_cores
 
 RELEASED = {"lbf": (206, 287), "lbf-released": (206, 287)}
 """Training steps/s of the paper's released code, GPL-Q, measured on a 2-core machine."""
@@ -32,11 +33,6 @@ RELEASED_GIGAFLOPS = 170
 """Plain products of a core of that machine: 150 to 190 GFLOP/s."""
 TEAMS = (3, 5, 10, 100, 1000)
 RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-partial", "navigation-partial")
-
-
-def allowed_cores() -> list[int]:
-    """The cores this process may use; none where the system does not say."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Bench:
     """Tasks that are stepped without learning."""
     raw_envs: tuple[int, ...] = (64, 1024)
     """Environments that are stepped side by side without learning."""
-    processes: int = dataclasses.field(default_factory=lambda: len(allowed_cores()) or 1)
+    processes: int = dataclasses.field(default_factory=lambda: len(allowed_cores()))
     """Also measure this many processes at once, one pinned to each core, and add their speeds."""
     budget: float = 3.0
     """Seconds for each figure."""
@@ -174,7 +170,7 @@ def ratio(task: str, steps_per_second: float) -> str:
 
 def pin(cores: list[int]) -> None:
     """Run on these cores only, where the system allows it."""
-    if cores:
+    if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
 
 
@@ -182,7 +178,7 @@ def in_parallel(measure: Callable[..., float], given: tuple, processes: int, cor
     """What several pinned processes measure that start together."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(processes), context.Queue()
-    pins = [cores[n % len(cores) : n % len(cores) + 1] if cores else [] for n in range(processes)]
+    pins = [[cores[n % len(cores)]] for n in range(processes)]
     workers = [context.Process(target=_worker, args=(measure, given, mine, barrier, queue)) for mine in pins]
     for worker in workers:
         worker.start()

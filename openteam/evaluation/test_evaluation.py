@@ -8,7 +8,6 @@ import openteam
 from openteam.errors import UserError
 from openteam.evaluation.curves import draw_curves, split_curves
 from openteam.evaluation.episodes import Episodes
-from openteam.evaluation.summary import Figure, last_quarter, over_seeds
 from openteam.results.run_folder import RunFolder
 from openteam.training.driver import Progress
 from openteam.training.loggers import logging_to
@@ -103,17 +102,3 @@ def test_a_missing_logger_names_the_extra(tmp_path, monkeypatch):
         logging_to("wandb", [tmp_path]) as report,
     ):
         report(Progress(0, 1, 2, evaluation={"train": 0.0}))
-
-
-def test_the_last_quarter_counts_only_late_checkpoints_and_runs_are_averaged(tmp_path):
-    folders = []
-    for run, late in enumerate((2.0, 4.0)):
-        folder = RunFolder.create(tmp_path / str(run), {})
-        for step in range(0, 900, 100):
-            value = late if step > 600 else -100.0
-            folder.append("episodes.jsonl", Episodes(np.full(3, value), np.ones(3, int)).rows(step, "train"))
-        folders.append(folder)
-    assert last_quarter(folders[0])["train"] == Figure(2.0, 6)
-    mean, half, episodes = over_seeds(folders)["train"]
-    assert (mean, episodes) == (3.0, 12)
-    assert half == pytest.approx(12.706 * 2**0.5 / 2**0.5)

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
+from openteam.core.order import rank_among
 from openteam.core.random import key
 from openteam.core.types import Observation
 from openteam.errors import UserError
@@ -59,10 +60,8 @@ class Places(eqx.Module):
 
 
 def ranks(chance: UInt32[Array, "places"], free: Bool[Array, "places"]) -> Int[Array, "places"]:
-    """The position of each free place in the order of ``chance``, -1 of the others; by comparing, not by sorting."""
-    number = jnp.arange(len(chance))
-    earlier = (chance < chance[:, None]) | ((chance == chance[:, None]) & (number < number[:, None]))
-    return jnp.where(free, (earlier & free).sum(1), -1)
+    """The position of each free place in the order of ``chance``, -1 of the others."""
+    return jnp.where(free, rank_among(chance, free), -1)
 
 
 def fingerprint(obs: Observation) -> UInt32[Array, ""]:

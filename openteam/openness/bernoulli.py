@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.openness import AbstractOpenness
+from openteam.core.order import rank_among
 from openteam.core.world import AbstractWorldState
 from openteam.errors import UserError
-from openteam.openness.lifetimes import rank_among
 
 
 class Bernoulli(AbstractOpenness):

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.openness import AbstractOpenness
+from openteam.core.order import rank_among
 from openteam.core.world import AbstractWorldState
 from openteam.errors import UserError
-from openteam.openness.lifetimes import rank_among
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.openness import AbstractOpenness
+from openteam.core.order import rank_among
 from openteam.core.world import AbstractWorldState
 from openteam.errors import UserError
 
@@ -103,17 +104,6 @@ class Lifetimes(AbstractOpenness):
 def draw_between(uniform: Float[Array, "*n"], low: int, high: int) -> Int[Array, "*n"]:
     """Integers uniform over low .. high."""
     return jnp.minimum(low + jnp.floor(uniform * (high - low + 1)).astype(jnp.int32), high)
-
-
-def rank_among(order: Float[Array, "members"], eligible: Bool[Array, "members"]) -> Int[Array, "members"]:
-    """The place of each eligible member in a queue ordered by ``order``; a huge number for all others."""
-    ahead = (order[None, :] < order[:, None]) | ((order[None, :] == order[:, None]) & earlier(len(order)))
-    return jnp.where(eligible, (ahead & eligible[None, :]).sum(1), jnp.iinfo(jnp.int32).max)
-
-
-def earlier(n: int) -> Bool[Array, "n n"]:
-    """Entry (j, k) is whether k comes before j."""
-    return jnp.arange(n)[None, :] < jnp.arange(n)[:, None]
 
 
 def nth_free_slot(slot: Int[Array, "members"], n: Int[Array, "members"], cap: int) -> Int[Array, "members"]:
