@@ -3,8 +3,12 @@
 from openteam.algorithms import GNN, GPL, QL, QLearning, Schedule, SoftPolicyIteration
 from openteam.algorithms.cloning import Cloning
 from openteam.algorithms.dgn import DGN
+from openteam.algorithms.dvrl import DVRL
 from openteam.algorithms.ippo import IPPO
 from openteam.algorithms.maddpg import MADDPG
+from openteam.algorithms.particle_gpl import ParticleGPL
+from openteam.algorithms.ppo import PPO
+from openteam.algorithms.recurrent_gpl import RecurrentGPL
 from openteam.core.types import Observation, Spec, TimeStep, Truth
 from openteam.errors import UserError
 from openteam.evaluation import Episodes, evaluate
@@ -32,16 +36,19 @@ register(fortattack.Arena, fortattack.Movement, fortattack.Shooting, fortattack.
 register(Bernoulli, Casualties, Closed, Lifetimes)
 register(FullView, Radius, Window)
 register(Foragers, Hunters, Navigators, Uniform, Learned, Trained, Pool)
+register(RecurrentGPL, ParticleGPL, PPO, DVRL)
 register(GPL, QL, GNN, DGN, MADDPG, QLearning, SoftPolicyIteration, Schedule, IPPO, Cloning)
 register(Split, Task)
 
 __version__ = "0.1.0"
 __all__ = [
     "DGN",
+    "DVRL",
     "GNN",
     "GPL",
     "IPPO",
     "MADDPG",
+    "PPO",
     "QL",
     "Bernoulli",
     "Casualties",

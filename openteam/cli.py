@@ -254,6 +254,10 @@ COMMANDS: dict[str, tuple[Callable[[list[str]], Callable[[], None]], str]] = {
         parse_later("openteam.compare_command", "Compare"),
         "compare RUNS --curves x.png: means and intervals over seeds beside the paper's, learning curves",
     ),
+    "beliefs": (
+        parse_later("openteam.beliefs_command", "Beliefs"),
+        "beliefs RUNS --curves x.png: what runs believe about what they cannot see, against the truth",
+    ),
     "plan": (
         parse_later("openteam.plan_command", "Plan"),
         "plan FILE: many runs at once, one per core; skips what is finished, resumes what is not",

@@ -1,11 +1,21 @@
-"""Compiled programs are kept between runs, in the user's cache folder."""
+"""Compiling: programs are kept between runs, in the user's cache folder, and what runs briefly compiles quickly."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
+import equinox as eqx
 import jax
+
+QUICK_TO_COMPILE = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
+Function = TypeVar("Function")
+
+
+def quick_jit(function: Function) -> Function:
+    """``eqx.filter_jit`` for what runs a second at a time: half the time to compile, and on a CPU no slower."""
+    return cast(Function, eqx.filter_jit(cast(Any, function), compiler_options=QUICK_TO_COMPILE))
 
 
 def use_compile_cache() -> None:

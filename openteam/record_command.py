@@ -40,6 +40,9 @@ class Record:
     """Show only the first so many steps of an episode."""
     frames: int = SHEET_FRAMES
     """Frames of an episode on a .png, evenly spaced."""
+    belief: bool = False
+    """Draw what the learner believes: a ghost wherever it thinks that a teammate is, as opaque as it is sure. For runs
+    of ae-gpl, vae-gpl and pf-gpl."""
 
     def __call__(self) -> None:
         task = make(self.task).split(self.split)
@@ -49,7 +52,12 @@ class Record:
             recording.until(self.steps or task.horizon)
             for name in self.policy or (None,)
             for recording in record_all(
-                find_policy(name, task), task, seed=self.seed, episodes=self.episodes, learner=name or ""
+                find_policy(name, task),
+                task,
+                seed=self.seed,
+                episodes=self.episodes,
+                learner=name or "",
+                belief=self.belief,
             )
         ]
         write_recordings(self.out, task, recordings, self.frames)

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
-from openteam.algorithms.chunks import over_chunk
-from openteam.algorithms.ippo import log_probability
+from openteam.algorithms.policy_gradient import log_probability
 from openteam.algorithms.rules import Schedule
+from openteam.core.chunks import over_chunk
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, Spec

@@ -7,21 +7,21 @@ one step and the next.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from openteam.algorithms.replay import Side, Transition, kept_steps, mean_over, push, sample, start_replay
-from openteam.algorithms.rules import QLearning, Schedule
-from openteam.core.learner import AbstractLearner, Metrics, TrainState
-from openteam.core.policy import AbstractPolicy
-from openteam.core.random import key as make_key
-from openteam.core.types import Chunk, Observation, Spec
-from openteam.errors import UserError, check_positive
+from openteam.algorithms.replay import Side, Transition, mean_over
+from openteam.algorithms.replay_learning import AbstractReplayLearner
+from openteam.algorithms.rules import QLearning, Schedule, choose, legal_values
+from openteam.core.learner import Metrics, TrainState
+from openteam.core.policy import AbstractMemoryless
+from openteam.core.types import Observation, Spec
+from openteam.errors import check_positive
 from openteam.models.attention import RelationLayer
 from openteam.models.layers import MLP, Linear
 
@@ -56,7 +56,7 @@ class DGNModel(eqx.Module):
         return self.values(*nodes), attention
 
 
-class DGNPolicy(AbstractPolicy):
+class DGNPolicy(AbstractMemoryless):
     """One agent who draws the whole graph from what it sees and takes its own node's values; greedy without a rule."""
 
     model: DGNModel
@@ -64,52 +64,32 @@ class DGNPolicy(AbstractPolicy):
     progress: Float[Array, ""]
     mask_illegal: bool = eqx.field(static=True, default=False)
 
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
-
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
     ) -> tuple[Int[Array, ""], tuple[()]]:
         del fresh
-        values = self.action_values(obs)
-        if self.mask_illegal:
-            values = jnp.where(obs.legal, values, -jnp.inf)
-        if self.rule is None:
-            return jnp.argmax(values).astype(jnp.int32), memory
-        return self.rule.act(key, values, self.progress), memory
+        legal = obs.legal if self.mask_illegal else None
+        return choose(key, self.action_values(obs), legal, self.rule, self.progress), memory
 
     def action_values(self, obs: Observation) -> Float[Array, "actions"]:
         values, _ = self.model(obs.agents, obs.shared, obs.visible)
         return values[0]
 
 
-class DGN(AbstractLearner):
+class DGN(AbstractReplayLearner):
     """Deep Graph Networks with temporal relation regularisation, without memory."""
 
-    joint: ClassVar[bool] = True
-    envs: int = eqx.field(static=True, default=16)
-    """Environments that collect experience side by side."""
     update_every: int = eqx.field(static=True, default=4)
-    """Steps of each environment between two updates."""
-    replay: int = eqx.field(static=True, default=50_000)
-    """Transitions kept, each of all slots; rounded down to whole chunks of envs times update_every."""
     batch: int = eqx.field(static=True, default=64)
-    """Transitions, each of all slots, that an update learns from."""
     warm_up: int = eqx.field(static=True, default=2_000)
-    """Steps before the first change of the networks."""
     learning_rate: float = eqx.field(static=True, default=1e-4)
     """Adam's step size."""
-    discount: float = eqx.field(static=True, default=0.99)
-    """gamma."""
     target_rate: float = eqx.field(static=True, default=0.01)
     """Part of the way the target network moves towards the model at every update."""
     epsilon: Schedule = Schedule(1.0, 0.05)
     """Probability of a uniformly random action."""
     relation_weight: float = eqx.field(static=True, default=0.03)
     """lambda of the temporal relation regularisation."""
-    mask_illegal: bool = eqx.field(static=True, default=False)
-    """Consider only actions that have an effect."""
     width: int = eqx.field(static=True, default=128)
     """Width of the encoder's two layers and of an agent after a round of attention."""
     layers: int = eqx.field(static=True, default=2)
@@ -120,14 +100,7 @@ class DGN(AbstractLearner):
     """Length of a head's queries, keys and values."""
 
     def __check_init__(self) -> None:
-        check_positive(
-            self, "envs", "update_every", "replay", "batch", "learning_rate", "width", "layers", "heads", "head_size"
-        )
-        if not (0 <= self.discount <= 1 and 0 < self.target_rate <= 1):
-            raise UserError(
-                f"DGN needs 0 <= discount <= 1 and 0 < target_rate <= 1; got {self.discount}, {self.target_rate}."
-            )
-        kept_steps(self.replay, self.envs, self.update_every)
+        check_positive(self, "width", "layers", "heads", "head_size")
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         model = DGNModel(
@@ -145,39 +118,19 @@ class DGN(AbstractLearner):
     def frozen(self, model: DGNModel) -> DGNPolicy:
         return DGNPolicy(model, None, jnp.ones(()), self.mask_illegal)
 
-    def context(self, state: TrainState, slots: int) -> Transition:
-        """The replay of one row."""
-        del slots
-        return start_replay(state.model.spec, kept_steps(self.replay, self.envs, self.update_every))
-
-    def update(
-        self, state: TrainState, context: Transition, chunk: Chunk, progress: Float[Array, ""]
-    ) -> tuple[TrainState, Transition, Metrics]:
-        del progress
-        replay = push(context, chunk, state.updates)
-        seen = (state.updates + 1) * self.update_every  # steps of each environment
-        # Which experience is learned from need not differ between runs, only between updates.
-        key = jax.random.fold_in(make_key(0), state.updates)
-        batch = sample(key, replay, seen, self.batch, chunk.truth.exists.shape[-1])
-        learns = (seen * self.envs >= self.warm_up).astype(jnp.float32)
-
-        def loss(model: DGNModel) -> tuple[Float[Array, ""], Metrics]:
-            total, metrics = self.loss(model, state.target, batch)
-            return learns * total, metrics
-
-        (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
+    def descend(self, state: TrainState, gradient: PyTree[Any]) -> tuple[DGNModel, PyTree[Any], Metrics]:
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
-        model: DGNModel = eqx.apply_updates(state.model, step)
-        target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model, state.target)
-        metrics |= {"gradient_norm": optax.tree.norm(gradient)}
-        return TrainState(model, target, opt_state, state.updates + 1), replay, metrics
+        return eqx.apply_updates(state.model, step), opt_state, {"gradient_norm": optax.tree.norm(gradient)}
 
-    def loss(self, model: DGNModel, target: DGNModel, batch: Transition) -> tuple[Float[Array, ""], Metrics]:
+    def loss(
+        self, model: DGNModel, target: DGNModel, batch: Transition, key: Key[Array, ""]
+    ) -> tuple[Float[Array, ""], Metrics]:
         """Squared error of the values of actions taken, and how far attention moved, means over those it concerns."""
+        del key
         values, attention = look(model, batch.before)
         next_values, next_attention = look(target, batch.after)
         if self.mask_illegal:
-            next_values = jnp.where(batch.after.legal, next_values, -jnp.inf)
+            next_values = legal_values(next_values, batch.after.legal)
         # Of those who are absent afterwards nothing is expected, whatever their row says.
         y = batch.reward + self.discount * batch.discount * jnp.where(batch.stays, next_values.max(-1), 0)
         predicted = jnp.take_along_axis(values, batch.action[..., None], -1)[..., 0]

@@ -6,21 +6,22 @@ fixed number of places. All agents share them; who is meant is told by standing 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from openteam.algorithms.replay import Side, Transition, kept_steps, mean_over, push, sample, start_replay
-from openteam.core.learner import AbstractLearner, Metrics, TrainState
-from openteam.core.policy import AbstractPolicy
-from openteam.core.random import key as make_key
-from openteam.core.types import Chunk, Observation, Spec
+from openteam.algorithms.replay import Side, Transition, mean_over
+from openteam.algorithms.replay_learning import AbstractReplayLearner
+from openteam.core.learner import Metrics, TrainState
+from openteam.core.policy import AbstractMemoryless
+from openteam.core.types import Observation, Spec
 from openteam.errors import UserError, check_positive
 from openteam.models.layers import MLP
+from openteam.models.places import check_places, count_places
 from openteam.models.policy import draw_action
 from openteam.views.full import viewer_first
 
@@ -60,16 +61,12 @@ class MADDPGModel(eqx.Module):
         return jnp.concatenate([rows[:1], jnp.roll(others, by, axis=0)]).reshape(-1)
 
 
-class MADDPGPolicy(AbstractPolicy):
+class MADDPGPolicy(AbstractMemoryless):
     """Samples from the actor's logits, which is all the exploration there is."""
 
     model: MADDPGModel
     temperature: Float[Array, ""]  # 0 is greedy, 1 samples the softmax
     mask_illegal: bool = eqx.field(static=True, default=False)
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
@@ -83,26 +80,17 @@ class MADDPGPolicy(AbstractPolicy):
         return draw_action(k_draw, logits, self.temperature), memory
 
 
-class MADDPG(AbstractLearner):
+class MADDPG(AbstractReplayLearner):
     """Multi-agent DDPG with one actor and one critic for all, straight-through Gumbel-softmax, without memory."""
 
-    joint: ClassVar[bool] = True
+    chance: ClassVar[bool] = True
     places: int | None = eqx.field(static=True, default=None)
     """Most agents it can ever look at, itself included; None is as many as the task's largest split has."""
-    envs: int = eqx.field(static=True, default=16)
-    """Environments that collect experience side by side."""
     update_every: int = eqx.field(static=True, default=6)
-    """Steps of each environment between two updates."""
-    replay: int = eqx.field(static=True, default=50_000)
-    """Transitions kept, each of all slots; rounded down to whole chunks of envs times update_every."""
     batch: int = eqx.field(static=True, default=1024)
-    """Transitions, each of all slots, that an update learns from."""
     warm_up: int = eqx.field(static=True, default=10_000)
-    """Steps before the first change of the networks."""
     learning_rate: float = eqx.field(static=True, default=5e-4)
     """Adam's step size, of actor and critic."""
-    discount: float = eqx.field(static=True, default=0.99)
-    """gamma."""
     target_rate: float = eqx.field(static=True, default=0.01)
     """Part of the way the target networks move towards actor and critic at every update."""
     logit_weight: float = eqx.field(static=True, default=1e-3)
@@ -111,26 +99,15 @@ class MADDPG(AbstractLearner):
     """Clip the actor's and the critic's gradient each to this global norm."""
     temperature: float = eqx.field(static=True, default=1.0)
     """How the frozen policy acts: 1 samples, as in training; 0 is greedy."""
-    mask_illegal: bool = eqx.field(static=True, default=False)
-    """Consider only actions that have an effect."""
     width: int = eqx.field(static=True, default=64)
     """Width of both hidden layers of actor and critic."""
 
     def __check_init__(self) -> None:
-        check_positive(self, "envs", "update_every", "replay", "batch", "learning_rate", "max_grad_norm", "width")
-        if self.places is not None and self.places < 1:
-            raise UserError(f"MADDPG needs at least 1 place; got {self.places}.")
-        if not (0 <= self.discount <= 1 and 0 < self.target_rate <= 1):
-            raise UserError(
-                f"MADDPG needs 0 <= discount <= 1 and 0 < target_rate <= 1; got {self.discount}, {self.target_rate}."
-            )
-        kept_steps(self.replay, self.envs, self.update_every)
+        check_positive(self, "max_grad_norm", "width")
+        check_places(self)
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
-        places = spec.most_agents if self.places is None else self.places
-        if places is None:
-            raise UserError("MADDPG must know how many agents there can be: set places, as this spec does not say.")
-        model = MADDPGModel(key, spec, places=places, width=self.width)
+        model = MADDPGModel(key, spec, places=count_places(self, spec), width=self.width)
         opt_state = tuple(self.optimiser.init(eqx.filter(part, eqx.is_array)) for part in (model.actor, model.critic))
         return TrainState(model, model, opt_state, jnp.zeros((), jnp.int32))
 
@@ -146,38 +123,17 @@ class MADDPG(AbstractLearner):
     def frozen(self, model: MADDPGModel) -> MADDPGPolicy:
         return MADDPGPolicy(model, jnp.asarray(self.temperature), self.mask_illegal)
 
-    def context(self, state: TrainState, slots: int) -> Transition:
-        """The replay of one row."""
-        del slots
-        return start_replay(state.model.spec, kept_steps(self.replay, self.envs, self.update_every))
-
-    def update(
-        self, state: TrainState, context: Transition, chunk: Chunk, progress: Float[Array, ""]
-    ) -> tuple[TrainState, Transition, Metrics]:
-        del progress
-        replay = push(context, chunk, state.updates)
-        seen = (state.updates + 1) * self.update_every  # steps of each environment
-        # Which experience is learned from need not differ between runs, only between updates.
-        k_sample, k_loss = jax.random.split(jax.random.fold_in(make_key(0), state.updates))
-        batch = sample(k_sample, replay, seen, self.batch, chunk.truth.exists.shape[-1])
-        learns = (seen * self.envs >= self.warm_up).astype(jnp.float32)
-
-        def loss(model: MADDPGModel) -> tuple[Float[Array, ""], Metrics]:
-            total, metrics = self.loss(model, state.target, batch, k_loss)
-            return learns * total, metrics
-
-        (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
+    def descend(self, state: TrainState, gradient: PyTree[Any]) -> tuple[MADDPGModel, PyTree[Any], Metrics]:
         actor_state, critic_state = state.opt_state
         actor_step, actor_state = self.optimiser.update(gradient.actor, actor_state)
         critic_step, critic_state = self.optimiser.update(gradient.critic, critic_state)
         learned = eqx.apply_updates((state.model.actor, state.model.critic), (actor_step, critic_step))
         model = eqx.tree_at(lambda m: (m.actor, m.critic), state.model, learned)
-        target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model, state.target)
-        metrics |= {
+        norms = {
             "actor_gradient_norm": optax.tree.norm(gradient.actor),
             "gradient_norm": optax.tree.norm(gradient.critic),
         }
-        return TrainState(model, target, (actor_state, critic_state), state.updates + 1), replay, metrics
+        return model, (actor_state, critic_state), norms
 
     def loss(
         self, model: MADDPGModel, target: MADDPGModel, batch: Transition, key: Key[Array, ""]

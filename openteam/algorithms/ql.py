@@ -7,9 +7,9 @@ from jaxtyping import Array, Key
 
 from openteam.algorithms.value_learning import AbstractValueLearner
 from openteam.core.types import Spec
-from openteam.errors import UserError
 from openteam.models.graph import Graph
 from openteam.models.placed_value import PlacedValue
+from openteam.models.places import check_places, count_places
 from openteam.models.types import TypeInference
 
 
@@ -22,16 +22,13 @@ class QL(AbstractValueLearner):
     """The most agents there can ever be; by default as many as the task's largest split has."""
 
     def __check_init__(self) -> None:
-        if self.places is not None and self.places < 1:
-            raise UserError(f"QL's places must be at least 1, for the learner itself; got {self.places}.")
+        check_places(self)
 
     @property
     def agent_graph(self) -> Graph | None:
         return "complete" if self.agent_model else None
 
     def value_model(self, key: Key[Array, ""], types: TypeInference, spec: Spec) -> PlacedValue:
-        places = spec.most_agents if self.places is None else self.places
-        if places is None:
-            raise UserError("QL must know how many agents there can be: set places, as this task's spec does not say.")
         node_size = self.type_size + spec.actions * self.agent_model
+        places = count_places(self, spec)
         return PlacedValue(key, types, node_size, spec.actions, width=self.utility_width, places=places)

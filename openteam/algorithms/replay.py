@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.algorithms.chunks import acted_on, led_to
+from openteam.core.chunks import acted_on, led_to
 from openteam.core.types import Chunk, Observation, Spec
 from openteam.errors import UserError
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.errors import UserError
 
@@ -72,3 +72,31 @@ class SoftPolicyIteration(AbstractRule):
     def next_value(self, values: Float[Array, "*batch actions"], progress: Float[Array, ""]) -> Float[Array, "*batch"]:
         probabilities = jax.nn.softmax(values / self.temperature(progress))
         return jnp.where(probabilities > 0, probabilities * values, 0).sum(-1)
+
+
+def legal_values(
+    values: Float[Array, "*batch actions"], legal: Bool[Array, "*batch actions"]
+) -> Float[Array, "*batch actions"]:
+    """Minus infinity where an action has no effect."""
+    return jnp.where(legal, values, -jnp.inf)
+
+
+def check_rates(learner: object, discount: float, target_rate: float) -> None:
+    """Raise unless a learner can learn towards a target network with these."""
+    if not (0 <= discount <= 1 and 0 < target_rate <= 1):
+        raise UserError(
+            f"{type(learner).__name__} needs 0 <= discount <= 1 and 0 < target_rate <= 1; got {discount}, "
+            f"{target_rate}."
+        )
+
+
+def choose(
+    key: Key[Array, ""],
+    values: Float[Array, "actions"],
+    legal: Bool[Array, "actions"] | None,
+    rule: AbstractRule | None,
+    progress: Float[Array, ""],
+) -> Int[Array, ""]:
+    """What a learner does on these values: by its rule, or greedily without one; given ``legal``, among legal ones."""
+    values = values if legal is None else legal_values(values, legal)
+    return jnp.argmax(values).astype(jnp.int32) if rule is None else rule.act(key, values, progress)

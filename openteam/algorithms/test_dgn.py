@@ -1,4 +1,4 @@
-"""DGN: who is heard and who is not, what it learns towards, how attention may move, and a game it must learn."""
+"""DGN: who is heard and who is not, what it learns towards, and how attention may move."""
 
 import dataclasses
 
@@ -9,36 +9,21 @@ import numpy as np
 import pytest
 
 from openteam.algorithms.dgn import DGN, DGNModel, look, relation_change
-from openteam.algorithms.replay import Transition
-from openteam.algorithms.rules import Schedule
-from openteam.algorithms.test_replay import ENVS, ONCE, SLOTS, SPEC, TIME, chunk_of, some_teams
-from openteam.core import random
+from openteam.algorithms.test_replay import ONCE, SLOTS, some_teams
+from openteam.algorithms.test_replay_learning import LEARNERS, random_model, slope_of
 from openteam.core.types import Observation
 from openteam.errors import UserError
-from openteam.training.loop import advance, start_carry
 from openteam.views.full import viewer_first
-from openteam.worlds.probes import PROBES
-
-LEARNER = DGN(
-    envs=ENVS, update_every=TIME, replay=18, batch=8, warm_up=12, discount=0.9, width=8, heads=2, head_size=4
-)  # fmt: skip
-
-
-def random_model(seed: int) -> DGNModel:
-    """A network that responds to what it sees, made without compiling anything."""
-    rng = np.random.default_rng(seed)
-    shapes = eqx.filter_eval_shape(LEARNER.init, jax.random.key(0), SPEC).model
-    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
 
 
 @pytest.fixture(scope="module")
 def model() -> DGNModel:
-    return random_model(0)
+    return random_model("dgn", 0)
 
 
 @pytest.fixture(scope="module")
 def target() -> DGNModel:
-    return random_model(1)
+    return random_model("dgn", 1)
 
 
 draw_graph = eqx.filter_jit(lambda model, *team: model(*team), compiler_options=ONCE)
@@ -83,7 +68,7 @@ def test_whoever_acts_draws_the_graph_that_updates_draw(model):
     team = jax.tree.map(lambda leaf: leaf[:1], some_teams().before)
     team = dataclasses.replace(team, shared=team.shared[:, :1].repeat(SLOTS, 1), exists=jnp.ones((1, SLOTS), bool))
     values, _ = jax.jit(look, compiler_options=ONCE)(model, team)
-    policy = LEARNER.frozen(model)
+    policy = LEARNERS["dgn"].frozen(model)
     decide = jax.jit(lambda obs: policy.action_values(obs), compiler_options=ONCE)
     for slot in range(SLOTS):
         rows = viewer_first(team.own[0], jnp.asarray(slot))
@@ -128,9 +113,7 @@ def test_the_next_attention_is_a_constant_and_a_newcomer_breaks_nothing():
 
 @pytest.fixture(scope="module")
 def losses(target):
-    """Losses, metrics and the gradient of one batch."""
-    slope = jax.jit(jax.value_and_grad(LEARNER.loss, has_aux=True), compiler_options=ONCE)
-    return lambda model, batch: slope(model, target, batch)
+    return slope_of("dgn", target)
 
 
 def test_targets_follow_the_rule_written_out_in_python(model, target, losses):
@@ -153,73 +136,6 @@ def test_targets_follow_the_rule_written_out_in_python(model, target, losses):
     assert metrics["relation_loss"] > 0
 
 
-def in_absence(batch: Transition, other: Transition, absent: bool) -> Transition:
-    """The batch with the rows of the absent, or of the present, taken from another one; who is there stays known."""
-    who = batch.before.exists != absent
-
-    def mix(one: jax.Array, two: jax.Array) -> jax.Array:
-        return jnp.where(who.reshape(*who.shape, *[1] * (one.ndim - 2)), two, one)
-
-    def parts(one: Transition) -> tuple:
-        return one.before.own, one.before.shared, one.action, one.reward, one.discount
-
-    return eqx.tree_at(parts, batch, tuple(map(mix, parts(batch), parts(other))))
-
-
-def test_absent_agents_weigh_nothing(model, losses):
-    batch, other = some_teams(batch=40), some_teams(1, batch=40)
-    assert 0 < batch.before.exists.mean() < 1
-    plain, of_absent, of_present = (
-        jax.tree.leaves(losses(model, b)[1])
-        for b in (batch, in_absence(batch, other, True), in_absence(batch, other, False))
-    )
-    assert all(np.allclose(one, two, rtol=1e-4, atol=1e-3) for one, two in zip(plain, of_absent, strict=True))
-    assert not all(np.allclose(one, two, rtol=1e-4, atol=1e-3) for one, two in zip(plain, of_present, strict=True))
-
-
-def test_nothing_is_learned_before_the_warm_up_is_over_and_the_target_follows_after():
-    def start(key):
-        state = LEARNER.init(key, SPEC)
-        context = LEARNER.context(state, SLOTS)
-        return state, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ENVS * SLOTS, *leaf.shape)), context)
-
-    before, context = jax.jit(start, compiler_options=ONCE)(random.key(0))
-    update = jax.jit(LEARNER.update, compiler_options=ONCE)
-    still, context, _ = update(before, context, chunk_of(0), 0.0)
-    assert eqx.tree_equal(still.model, before.model)
-    learned, _, metrics = update(still, context, chunk_of(1), 0.0)
-    for old, new, follows in zip(*map(jax.tree.leaves, (still.target, learned.model, learned.target)), strict=True):
-        assert (old != new).any()
-        np.testing.assert_allclose(follows, 0.99 * old + 0.01 * new, atol=1e-6)
-    assert learned.updates == 2
-    assert {"value_loss", "relation_loss", "action_value", "gradient_norm"} == set(metrics)
-
-
-def test_a_team_learns_what_is_right_alone_and_what_is_right_in_company():
-    """Two steps alone and two in company: 1 for each who is there, if slot 0 does the right thing."""
-    task, count = PROBES["company"](), jnp.asarray(300)
-    learner = DGN(
-        envs=8, update_every=4, replay=2_000, batch=32, warm_up=0, learning_rate=3e-3, discount=0.6, target_rate=0.05,
-        epsilon=Schedule(1.0, 0.0, 0.2), width=16, heads=2, head_size=8,
-    )  # fmt: skip
-
-    @eqx.filter_jit(compiler_options=ONCE)
-    def train(key):
-        k_start, k_train = jax.random.split(key)
-        return advance(task, learner, start_carry(task, learner, k_start), k_train, count, count)[1]
-
-    sums = train(random.key(0))  # over the whole run, exploration included
-    assert sums["return_sum"] / sums["episodes"] > 0.85 * (2 * 1 + 2 * 2)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"heads": 0}, "heads must be positive"),
-        ({"target_rate": 0.0}, "target_rate"),
-        ({"replay": 10}, "at least one chunk, envs times update_every = 64"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(wrong, message):
-    with pytest.raises(UserError, match=message):
-        DGN(**wrong)
+def test_settings_that_cannot_work_are_refused():
+    with pytest.raises(UserError, match="heads must be positive"):
+        DGN(heads=0)

@@ -110,7 +110,7 @@ def replayed(foraging) -> Any:
     @eqx.filter_jit(compiler_options=ONCE)
     def replay(fresh: jax.Array) -> ValueMemory:
         def step(memory: ValueMemory, now: tuple) -> tuple:
-            _, memory = look(memory, *now)
+            _, _, memory = look(memory, *now)
             return memory, memory
 
         return jax.lax.scan(step, chunk.before, (acted_on(chunk).obs, fresh))[1]
@@ -236,9 +236,9 @@ def targets_by_hand(state: TrainState, chunk: Chunk) -> tuple:
 
     def one(memory: ValueMemory, now: tuple[TimeStep, TimeStep]) -> tuple:
         acted, led = now
-        _, memory = look(memory, acted.obs, acted.fresh)
-        successor, _ = look(memory, led.final_obs, led.joined)
-        following, _ = look(memory, led.obs, led.fresh)
+        _, _, memory = look(memory, acted.obs, acted.fresh)
+        successor, *_ = look(memory, led.final_obs, led.joined)
+        following, *_ = look(memory, led.obs, led.fresh)
         worth = jnp.stack([successor.max(-1), successor[:, 0], following.max(-1)])
         return memory, led.reward + CUT.discount * led.discount * worth
 

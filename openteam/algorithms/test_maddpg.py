@@ -1,4 +1,4 @@
-"""MADDPG: draws with a slope, places, what actor and critic learn from, and a game it must learn."""
+"""MADDPG: draws with a slope, places, and what actor and critic learn from."""
 
 import dataclasses
 
@@ -9,35 +9,25 @@ import numpy as np
 import pytest
 
 from openteam.algorithms.maddpg import MADDPG, MADDPGModel, straight_through
-from openteam.algorithms.test_dgn import in_absence
-from openteam.algorithms.test_replay import ENVS, ONCE, SLOTS, SPEC, TIME, chunk_of, some_teams
+from openteam.algorithms.test_replay import SLOTS, SPEC, some_teams
+from openteam.algorithms.test_replay_learning import LEARNERS, equal, random_model, slope_of
 from openteam.core import random
 from openteam.core.types import Observation
 from openteam.errors import UserError
-from openteam.training.loop import advance, start_carry
-from openteam.worlds.probes import PROBES
 
-LEARNER = MADDPG(places=2, envs=ENVS, update_every=TIME, replay=18, batch=40, warm_up=12, discount=0.9, width=8)
-ACTIONS, FEATURES = SPEC.actions, SPEC.agent_features
-
-
-def random_model(seed: int) -> MADDPGModel:
-    """Networks that respond to what they see, made without compiling anything."""
-    rng = np.random.default_rng(seed)
-    shapes = eqx.filter_eval_shape(LEARNER.init, jax.random.key(0), SPEC).model
-    return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape) / 2, jnp.float32), shapes)
+LEARNER = LEARNERS["maddpg"]
 
 
 @pytest.fixture(scope="module")
 def model() -> MADDPGModel:
     """Tiny networks are often dead. This one is not."""
-    return random_model(2)
+    return random_model("maddpg", 2)
 
 
 @pytest.fixture(scope="module")
 def target() -> MADDPGModel:
     """Its actor always prefers action 2, so much that chance does not matter."""
-    model = random_model(1)
+    model = random_model("maddpg", 1)
     return eqx.tree_at(lambda m: m.actor.layers[-1].bias, model, jnp.array([0.0, 0, 1000, 0]))
 
 
@@ -93,9 +83,7 @@ def test_a_policy_does_not_look_at_the_rows_of_the_absent(model):
 
 @pytest.fixture(scope="module")
 def losses(target):
-    """Losses, metrics and the gradient of one batch."""
-    slope = eqx.filter_jit(jax.value_and_grad(MADDPG.loss, argnums=1, has_aux=True), compiler_options=ONCE)
-    return lambda model, batch, learner=LEARNER: slope(learner, model, target, batch, random.key(5))
+    return slope_of("maddpg", target)
 
 
 def test_the_critic_learns_towards_the_rule_written_out_in_python(model, target, losses):
@@ -109,7 +97,7 @@ def test_the_critic_learns_towards_the_rule_written_out_in_python(model, target,
     def inputs(side, exists, actions) -> tuple:
         """For each slot of each team: both rows, itself first, and both actions likewise."""
         rows = np.where(exists[..., None], side.own, -1)
-        acts = np.eye(ACTIONS)[actions] * exists[..., None]
+        acts = np.eye(SPEC.actions)[actions] * exists[..., None]
         order = np.array([[0, 1], [1, 0]])
         flat = (rows[:, order].reshape(len(rows), SLOTS, -1), side.shared, acts[:, order].reshape(len(rows), SLOTS, -1))
         return tuple(jnp.asarray(part, jnp.float32) for part in flat)
@@ -120,11 +108,6 @@ def test_the_critic_learns_towards_the_rule_written_out_in_python(model, target,
     (_, metrics), _ = losses(model, batch)
     np.testing.assert_allclose(metrics["value_loss"], ((np.asarray(value) - y) ** 2)[here].mean(), rtol=1e-4)
     np.testing.assert_allclose(metrics["action_value"], np.asarray(value)[here].mean(), rtol=1e-4)
-
-
-def equal(one, two) -> bool:
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
-    return all(np.allclose(a, b, rtol=1e-4, atol=1e-3) for a, b in pairs)
 
 
 def test_the_actor_learns_from_the_critic_only_and_the_critic_not_from_the_actor(model, losses):
@@ -139,60 +122,6 @@ def test_the_actor_learns_from_the_critic_only_and_the_critic_not_from_the_actor
     assert equal(plain.critic, elsewhere.critic)
 
 
-def test_absent_agents_weigh_nothing(model, losses):
-    batch, other = some_teams(batch=40), some_teams(1, batch=40)
-    plain, of_absent, of_present = (
-        losses(model, b)[1] for b in (batch, in_absence(batch, other, True), in_absence(batch, other, False))
-    )
-    assert equal(plain, of_absent)
-    assert not equal(plain, of_present)
-
-
-def test_nothing_is_learned_before_the_warm_up_is_over_and_the_targets_follow_after():
-    def start(key):
-        state = LEARNER.init(key, SPEC)
-        context = LEARNER.context(state, SLOTS)
-        return state, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ENVS * SLOTS, *leaf.shape)), context)
-
-    before, context = jax.jit(start, compiler_options=ONCE)(random.key(0))
-    update = jax.jit(LEARNER.update, compiler_options=ONCE)
-    still, context, _ = update(before, context, chunk_of(0), 0.0)
-    assert eqx.tree_equal(still.model, before.model)
-    learned, _, metrics = update(still, context, chunk_of(1), 0.0)
-    for old, new, follows in zip(*map(jax.tree.leaves, (still.target, learned.model, learned.target)), strict=True):
-        assert (old != new).any()
-        np.testing.assert_allclose(follows, 0.99 * old + 0.01 * new, atol=1e-6)
-    assert {"value_loss", "policy_loss", "action_value", "entropy", "actor_gradient_norm", "gradient_norm"} == set(
-        metrics
-    )
-
-
-def test_a_team_learns_what_is_right_alone_and_what_is_right_in_company():
-    """Two steps alone and two in company: 1 for each who is there, if slot 0 does the right thing."""
-    task, count = PROBES["company"](), jnp.asarray(400)
-    learner = MADDPG(
-        envs=8, update_every=4, replay=4_000, batch=64, warm_up=0, learning_rate=5e-3, discount=0.6, target_rate=0.05,
-        width=16,
-    )  # fmt: skip
-
-    @eqx.filter_jit(compiler_options=ONCE)
-    def train(key):
-        k_start, k_train = jax.random.split(key)
-        return advance(task, learner, start_carry(task, learner, k_start), k_train, count, count)[1]
-
-    sums = train(random.key(0))  # over the whole run, exploration included
-    assert sums["return_sum"] / sums["episodes"] > 0.85 * (2 * 1 + 2 * 2)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"places": 0}, "at least 1 place"),
-        ({"batch": 0}, "batch must be positive"),
-        ({"discount": 1.5}, "discount"),
-        ({"replay": 10}, "at least one chunk, envs times update_every = 96"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(wrong, message):
-    with pytest.raises(UserError, match=message):
-        MADDPG(**wrong)
+def test_settings_that_cannot_work_are_refused():
+    with pytest.raises(UserError, match="places must be at least 1"):
+        MADDPG(places=0)

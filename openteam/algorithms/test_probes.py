@@ -91,7 +91,7 @@ def play(task: Task, learner: AbstractValueLearner, state: TrainState, key: jax.
     def step(now: tuple, key: jax.Array) -> tuple:
         env, timestep, memory = now
         seen = memory, timestep.obs, timestep.fresh
-        values, after = policy.action_values(*seen)
+        values, _, after = policy.action_values(*seen)
         action = jnp.argmax(values).astype(jnp.int32)
         types, outlook, _ = model.look(*seen)
         led, ahead, truth = task.step(key, env, action)

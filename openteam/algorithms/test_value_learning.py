@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from openteam.algorithms import GNN, GPL, QL
-from openteam.algorithms.chunks import acted_on, led_to
 from openteam.algorithms.gpl import complete_penalty, star_penalty
 from openteam.algorithms.value_learning import AbstractValueLearner, Model, ValueMemory, team_of
 from openteam.core import random
+from openteam.core.chunks import acted_on, led_to
 from openteam.core.learner import TrainState
 from openteam.core.types import Chunk, Spec
 from openteam.errors import UserError

@@ -14,12 +14,12 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.algorithms.chunks import acted_on, led_to, over_chunk
-from openteam.algorithms.rules import AbstractRule, QLearning
+from openteam.algorithms.rules import AbstractRule, QLearning, check_rates, choose, legal_values
+from openteam.core.belief import AbstractBeliever, Belief
+from openteam.core.chunks import acted_on, led_to, over_chunk
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
-from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, Observation, Spec
-from openteam.errors import UserError, check_positive
+from openteam.errors import check_positive
 from openteam.models.agent import AgentModel, RelationalForwardModel, action_log_likelihood
 from openteam.models.graph import Graph
 from openteam.models.lstm import Memory
@@ -78,7 +78,7 @@ def team_of(types: Float[Array, "*batch slots type"], outlook: Outlook, visible:
     return Team(types, visible, probabilities, outlook.place)
 
 
-class ValuePolicy(AbstractPolicy):
+class ValuePolicy(AbstractBeliever):
     """The learner: its action values, and a rule that chooses among them; greedy without a rule."""
 
     model: Model
@@ -89,21 +89,26 @@ class ValuePolicy(AbstractPolicy):
     def start(self, slots: int) -> ValueMemory:
         return self.model.start(slots)
 
-    def act(
+    def reveal(
         self, key: Key[Array, ""], memory: ValueMemory, obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], ValueMemory]:
-        values, memory = self.action_values(memory, obs, fresh)
-        values = legal_values(values, obs.legal) if self.mask_illegal else values
-        if self.rule is None:
-            return jnp.argmax(values).astype(jnp.int32), memory
-        return self.rule.act(key, values, self.progress), memory
+    ) -> tuple[Int[Array, ""], ValueMemory, Belief]:
+        values, team, memory = self.action_values(memory, obs, fresh)
+        action = choose(key, values, obs.legal if self.mask_illegal else None, self.rule, self.progress)
+        return action, memory, certainty(team)
 
     def action_values(
         self, memory: ValueMemory, obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Float[Array, "actions"], ValueMemory]:
-        """Qbar(H, .), the paper's QV."""
+    ) -> tuple[Float[Array, "actions"], Team, ValueMemory]:
+        """Qbar(H, .), the paper's QV, and the team that it is about."""
         types, outlook, memory = self.model.look(memory, obs, fresh)
-        return self.model.value.values(team_of(types, outlook, obs.visible)), memory
+        team = team_of(types, outlook, obs.visible)
+        return self.model.value.values(team), team, memory
+
+
+def certainty(team: Team) -> Belief:
+    """The one hypothesis of somebody who believes what it sees: nobody is there but those in sight."""
+    actions = None if team.probabilities is None else team.probabilities[None]
+    return Belief(jnp.ones(1), team.visible[None].astype(jnp.float32), actions, None, None)
 
 
 class AbstractValueLearner(AbstractLearner):
@@ -150,11 +155,7 @@ class AbstractValueLearner(AbstractLearner):
             self, "envs", "update_every", "learning_rate", "encoder_width", "hidden", "type_size", "utility_width",
             "message_width", "embedding", "readout_width",
         )  # fmt: skip
-        if not (0 <= self.discount <= 1 and 0 < self.target_rate <= 1):
-            raise UserError(
-                f"{type(self).__name__} needs 0 <= discount <= 1 and 0 < target_rate <= 1; got {self.discount}, "
-                f"{self.target_rate}."
-            )
+        check_rates(self, self.discount, self.target_rate)
 
     @abstractmethod
     def value_model(self, key: Key[Array, ""], types: TypeInference, spec: Spec) -> AbstractValueModel:
@@ -281,10 +282,3 @@ def agent_model_loss(logits: Float[Array, "time envs slots actions"], chunk: Chu
     visible = acted_on(chunk).obs.visible
     log_likelihood = over_chunk(action_log_likelihood)(logits, chunk.truth.actions, visible)
     return -log_likelihood.sum() / jnp.maximum(visible[..., 1:].sum(), 1)
-
-
-def legal_values(
-    values: Float[Array, "*batch actions"], legal: Bool[Array, "*batch actions"]
-) -> Float[Array, "*batch actions"]:
-    """Minus infinity where an action has no effect."""
-    return jnp.where(legal, values, -jnp.inf)

@@ -27,3 +27,11 @@ class AbstractPolicy(eqx.Module):
         ``fresh`` marks the slots whose occupant is new to the viewer, or all of them at the start of an episode:
         whatever ``memory`` holds of them must be ignored.
         """
+
+
+class AbstractMemoryless(AbstractPolicy):
+    """One agent who decides from what it sees now and remembers nothing."""
+
+    def start(self, slots: int) -> tuple[()]:
+        del slots
+        return ()

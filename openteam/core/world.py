@@ -97,3 +97,17 @@ class GridWorld(Protocol):
     def hide(self, state: Any, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]) -> Any:
         """The same state where these agents are absent and these objects as if gone."""
         ...
+
+
+@runtime_checkable
+class LocatingWorld(Protocol):
+    """A world on a square grid whose features say where agents are: all that a picture of a belief needs."""
+
+    @property
+    def size(self) -> int:
+        """Rows and columns."""
+        ...
+
+    def locate(self, agents: Float[Array, "*batch feat"]) -> Float[Array, "*batch 2"]:
+        """The (row, column) of agents with these features, which may be decoded and so lie between cells."""
+        ...

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.compile_cache import quick_jit
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.errors import UserError
@@ -57,7 +57,7 @@ def evaluate(policy: AbstractPolicy, task: Task, *, episodes: int = 480, seed: i
     return Episodes(returns, lengths)
 
 
-@eqx.filter_jit
+@quick_jit
 def play(
     task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int
 ) -> tuple[Float[Array, "envs"], Int[Array, "envs"]]:

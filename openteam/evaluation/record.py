@@ -15,26 +15,34 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Key, UInt8
 
+from openteam.core.belief import AbstractBeliever, Belief
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
+from openteam.core.types import TimeStep
 from openteam.core.world import Drawable
 from openteam.errors import UserError
+from openteam.evaluation.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts
 from openteam.task import Task
 
 DIMMED = 0.55  # the brightness of what the learner does not see
 CAPTION = 28  # pixels above a picture
+LETTERS = range(14, 5, -1)  # sizes of its font: the largest with which it fits
 SHEET_COLUMNS, SHEET_FRAMES = 4, 12  # of one episode on a sheet
 SHEET_WIDTH = 320  # pixels of a picture on a sheet, at most
 GAP = 12  # pixels between pictures on a sheet
 
 
 class Recording:
-    """An episode of n steps: n + 1 world states, n rewards of the learner, and who that is."""
+    """An episode of n steps: n + 1 world states, n rewards of the learner, who that is, and maybe what it believed.
 
-    def __init__(self, states: list[Any], rewards: np.ndarray, learner: str = ""):
+    Beliefs are those held when acting, so the last state has none.
+    """
+
+    def __init__(self, states: list[Any], rewards: np.ndarray, learner: str = "", beliefs: Sequence[Belief] = ()):
         self.states = states
         self.rewards = rewards
         self.learner = learner
+        self.beliefs = beliefs
 
     @property
     def total(self) -> float:
@@ -42,46 +50,64 @@ class Recording:
 
     def until(self, step: int) -> Recording:
         """Its first steps."""
-        return Recording(self.states[: step + 1], self.rewards[:step], self.learner)
+        return Recording(self.states[: step + 1], self.rewards[:step], self.learner, self.beliefs[: step + 1])
 
 
-def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 1) -> Recording:
+def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 1, belief: bool = False) -> Recording:
     """One episode; of several, the one with the highest return."""
-    return max(record_all(policy, task, seed=seed, episodes=best_of), key=lambda episode: episode.total)
+    played = record_all(policy, task, seed=seed, episodes=best_of, belief=belief)
+    return max(played, key=lambda episode: episode.total)
 
 
 def record_all(
-    policy: AbstractPolicy, task: Task, *, seed: int = 0, episodes: int = 1, learner: str = ""
+    policy: AbstractPolicy, task: Task, *, seed: int = 0, episodes: int = 1, learner: str = "", belief: bool = False
 ) -> list[Recording]:
-    """Some episodes, each from its own start; ``learner`` is written above their pictures."""
+    """Some episodes, each from its own start; ``learner`` is written above their pictures.
+
+    With ``belief`` they also hold what the learner believed, and pictures of them have ghosts.
+    """
     if episodes < 1:
         raise UserError(f"A recording needs at least 1 episode; got {episodes}.")
+    if belief:
+        check_ghosts(policy, task, learner)
     keys = jax.random.split(make_key(seed), episodes)
-    states, rewards, ends = jax.device_get(_play(task, policy, keys))
+    states, rewards, ends, beliefs = jax.device_get(_play(task, policy, keys, belief))
     recordings = []
     for number, length in enumerate((ends.argmax(1) + 1).tolist()):
-        frames = [jax.tree.map(lambda leaf, at=(number, n): leaf[at], states) for n in range(length + 1)]
-        recordings.append(Recording(frames, rewards[number, :length], learner))
+        frames = [_pick(states, number, n) for n in range(length + 1)]
+        held = [_pick(beliefs, number, n) for n in range(length)] if belief else ()
+        recordings.append(Recording(frames, rewards[number, :length], learner, held))
     return recordings
 
 
+def _pick(tree: Any, episode: int, step: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[episode, step], tree)
+
+
 @eqx.filter_jit
-def _play(task: Task, policy: AbstractPolicy, keys: Key[Array, "episodes"]) -> tuple[Any, Array, Array]:
-    def episode(key: Array) -> tuple[Any, Array, Array]:
+def _play(
+    task: Task, policy: AbstractPolicy, keys: Key[Array, "episodes"], belief: bool
+) -> tuple[Any, Array, Array, Belief | None]:
+    def act(key: Array, memory: Any, timestep: TimeStep) -> tuple[Array, Any, Belief | None]:
+        if belief and isinstance(policy, AbstractBeliever):
+            return policy.reveal(key, memory, timestep.obs, timestep.fresh)
+        return *policy.act(key, memory, timestep.obs, timestep.fresh), None
+
+    def episode(key: Array) -> tuple[Any, Array, Array, Belief | None]:
         k_start, k_steps = jax.random.split(key)
         env, timestep = task.reset(k_start)
 
         def step(carry: tuple, number: Array) -> tuple:
             env, timestep, memory = carry
             k_act, k_env = jax.random.split(jax.random.fold_in(k_steps, number))
-            action, memory = policy.act(k_act, memory, timestep.obs, timestep.fresh)
+            action, memory, held = act(k_act, memory, timestep)
             env, timestep, _ = task.advance(k_env, env, action)
-            return (env, timestep, memory), (env.world, timestep.reward, timestep.ends)
+            return (env, timestep, memory), (env.world, timestep.reward, timestep.ends, held)
 
         first = (env, timestep, policy.start(task.slots))
-        _, (worlds, rewards, ends) = jax.lax.scan(step, first, jnp.arange(task.horizon))
+        _, (worlds, rewards, ends, beliefs) = jax.lax.scan(step, first, jnp.arange(task.horizon))
         worlds = jax.tree.map(lambda start, rest: jnp.concatenate([start[None], rest]), env.world, worlds)
-        return worlds, rewards, ends
+        return worlds, rewards, ends, beliefs
 
     return jax.vmap(episode)(keys)
 
@@ -156,6 +182,7 @@ def draw_frames(
     """Pictures of the chosen states, by default all, what the learner does not see dimmed, at most so wide.
 
     Above them stand the task or who the learner is, the step, the return so far, and how many agents are present.
+    Where a belief was recorded, ghosts show it, and how many agents it counts is written in their colour.
     """
     if not isinstance(task.world, Drawable):
         raise UserError(f"{type(task.world).__name__} cannot draw itself: give it methods rgb(state) and text(state).")
@@ -169,9 +196,14 @@ def draw_frames(
     for number in range(len(recording.states)) if chosen is None else chosen:
         state, who = recording.states[number], recording.learner or task.name
         caption = f"{who}   step {number:2d}   return {returns[number]:.4g}   agents {int(state.present.sum())}"
-        picture = Image.fromarray(dim(task.world.rgb(state), np.asarray(sees(task.world, state, learner))))
+        pixels = dim(task.world.rgb(state), np.asarray(sees(task.world, state, learner)))
+        note = "   believed -" if recording.beliefs else ""
+        if number < len(recording.beliefs):
+            belief = recording.beliefs[number]
+            pixels, note = draw_ghosts(pixels, task.world, belief), f"   believed {believed_agents(belief):.1f}"
+        picture = Image.fromarray(pixels)
         picture.thumbnail((width or picture.width, picture.height), Image.Resampling.LANCZOS)
-        frames.append(_with_caption(picture, caption))
+        frames.append(_with_caption(picture, caption, note))
     return frames
 
 
@@ -184,14 +216,14 @@ def dim(
     return (picture * light[..., None]).round().astype(np.uint8)
 
 
-def _with_caption(picture: Any, caption: str) -> Any:
+def _with_caption(picture: Any, caption: str, note: str = "") -> Any:
     from PIL import Image, ImageDraw, ImageFont
 
     whole = Image.new("RGB", (picture.width, picture.height + CAPTION), "white")
     whole.paste(picture, (0, CAPTION))
-    pen, font = ImageDraw.Draw(whole), ImageFont.load_default(14)
-    room, needed = picture.width - 16, pen.textlength(caption, font)
-    if needed > room:
-        font = ImageFont.load_default(14 * room / needed)
+    pen, fonts = ImageDraw.Draw(whole), [ImageFont.load_default(size) for size in LETTERS]
+    fitting = (font for font in fonts if pen.textlength(caption + note, font) <= picture.width - 16)
+    font = next(fitting, fonts[-1])
     pen.text((8, CAPTION / 2), caption, fill="#333333", font=font, anchor="lm")
+    pen.text((8 + pen.textlength(caption, font), CAPTION / 2), note, fill=GHOST, font=font, anchor="lm")
     return whole

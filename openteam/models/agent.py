@@ -46,7 +46,7 @@ class RelationalForwardModel(eqx.Module):
         self.graph = graph
 
     def __call__(
-        self, types: Float[Array, "slots type"], exists: Bool[Array, "slots"]
+        self, types: Float[Array, "slots type"], exists: Bool[Array, "slots"] | Float[Array, "slots"]
     ) -> Float[Array, "slots actions"]:
         """Logits of every agent's next action. Rows of absent agents mean nothing and reach no other row."""
         weight = exists.astype(types.dtype)

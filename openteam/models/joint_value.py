@@ -199,14 +199,23 @@ def joint_value(
     utilities: AbstractUtilities, actions: Int[Array, "slots"], exists: Bool[Array, "slots"]
 ) -> Float[Array, ""]:
     """Q(H, a) of one joint action of the agents that exist."""
+    return expected_value(utilities, jax.nn.one_hot(actions, utilities.singular.shape[-1]), exists)
+
+
+def expected_value(
+    utilities: AbstractUtilities,
+    choice: Float[Array, "slots actions"],
+    exists: Bool[Array, "slots"] | Float[Array, "slots"],
+) -> Float[Array, ""]:
+    """Q(H, .), everybody acting independently with these probabilities: exact, as no more than pairs interact."""
     there = exists.astype(jnp.float32)
-    choice = jax.nn.one_hot(actions, utilities.singular.shape[-1])
-    singular = (utilities.singular * choice).sum(-1) @ there
-    return singular + utilities.pair_sum(choice, there)
+    return (utilities.singular * choice).sum(-1) @ there + utilities.pair_sum(choice, there)
 
 
 def marginalise(
-    utilities: AbstractUtilities, probabilities: Float[Array, "slots actions"], exists: Bool[Array, "slots"]
+    utilities: AbstractUtilities,
+    probabilities: Float[Array, "slots actions"],
+    exists: Bool[Array, "slots"] | Float[Array, "slots"],
 ) -> Float[Array, "actions"]:
     """Qbar(H, .): the learner's action values, teammates acting independently with these probabilities."""
     others = exists.astype(jnp.float32).at[0].set(0)

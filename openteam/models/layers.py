@@ -6,6 +6,8 @@ plain matrix product on flat rows. (With ``W @ x`` the batch ends up as columns 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -40,19 +42,23 @@ class Linear(eqx.Module):
 
 
 class MLP(eqx.Module):
-    """Linear layers with ReLU between them; the last is linear."""
+    """Linear layers with an activation between them, ReLU unless said otherwise; the last is linear."""
 
     layers: tuple[Linear, ...]
+    activation: Callable = eqx.field(static=True)
 
-    def __init__(self, key: Key[Array, ""], sizes: int | tuple[int, ...], *widths: int):
+    def __init__(
+        self, key: Key[Array, ""], sizes: int | tuple[int, ...], *widths: int, activation: Callable = jax.nn.relu
+    ):
         keys = jax.random.split(key, len(widths))
         inputs = (sizes, *widths[:-1])
         self.layers = tuple(Linear(k, i, o) for k, i, o in zip(keys, inputs, widths, strict=True))
+        self.activation = activation
 
     def __call__(self, *inputs: Float[Array, "..."]) -> Float[Array, "..."]:
         x = self.layers[0](*inputs)
         for layer in self.layers[1:]:
-            x = layer(jax.nn.relu(x))
+            x = layer(self.activation(x))
         return x
 
 

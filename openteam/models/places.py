@@ -6,6 +6,8 @@ mean nothing when a larger one comes. So everybody gets a random place on arriva
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from openteam.core.order import rank_among
 from openteam.core.random import key
-from openteam.core.types import Observation
+from openteam.core.types import Observation, Spec
 from openteam.errors import UserError
 
 
@@ -57,6 +59,25 @@ class Places(eqx.Module):
         sits = exists[:, None] & (place[:, None] == jnp.arange(self.count))
         seated = jnp.where(sits[..., None], rows[:, None], 0).sum(0)
         return jnp.where(sits.any(0)[:, None], seated, empty)
+
+
+def check_places(learner: Any) -> None:
+    """Raise unless a learner with ``places`` has one for itself."""
+    if learner.places is not None and learner.places < 1:
+        raise UserError(
+            f"{type(learner).__name__}'s places must be at least 1, for the learner itself; got {learner.places}."
+        )
+
+
+def count_places(learner: Any, spec: Spec) -> int:
+    """How many places a learner asked for, or else the task's largest team needs."""
+    places = spec.most_agents if learner.places is None else learner.places
+    if places is None:
+        raise UserError(
+            f"{type(learner).__name__} must know how many agents there can be: set places, as this task's spec does "
+            "not say."
+        )
+    return places
 
 
 def ranks(chance: UInt32[Array, "places"], free: Bool[Array, "places"]) -> Int[Array, "places"]:

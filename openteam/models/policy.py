@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation, Spec
 from openteam.models.layers import Linear
 
@@ -43,16 +43,12 @@ class PolicyNetwork(eqx.Module):
         return self.out(jax.nn.relu(self.trunk(own, others.sum(0), others.max(0, initial=0))))
 
 
-class NetworkPolicy(AbstractPolicy):
+class NetworkPolicy(AbstractMemoryless):
     """Samples from a network's logits, without memory. Its numbers are arrays, so that policies can be stacked."""
 
     network: PolicyNetwork
     temperature: Float[Array, ""]  # 0 is greedy, 1 samples the softmax
     masks: Bool[Array, ""]  # never takes an action without effect
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]

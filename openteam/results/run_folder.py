@@ -4,6 +4,7 @@ config.json             task, learner and settings, complete
 about.json              commit, versions, machine, command
 train.jsonl             a row of metrics per stretch of training
 episodes.jsonl          a row per evaluation episode
+beliefs.jsonl           a row per checkpoint: how well beliefs match the truth, where something is hidden
 checkpoints/*.safetensors   policies, each with its configuration in the header
 state.safetensors       everything needed to go on; replaced at every checkpoint
 """
@@ -24,7 +25,7 @@ from typing import Any
 from openteam.errors import UserError
 from openteam.results.checkpoint import write_atomic
 
-ROW_FILES = ("train.jsonl", "episodes.jsonl")
+ROW_FILES = ("train.jsonl", "episodes.jsonl", "beliefs.jsonl")
 
 
 class RunFolder:

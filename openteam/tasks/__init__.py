@@ -17,7 +17,7 @@ from openteam.tasks.wolfpack import (
     wolfpack_practice,
     wolfpack_released,
 )
-from openteam.worlds.probes import PROBES
+from openteam.worlds.probes import PROBES, vigil
 
 TASKS: dict[str, Callable[[], Task]] = {
     "lbf": lbf,
@@ -38,6 +38,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "navigation-practice": navigation_practice,
     "wolfpack-practice": wolfpack_practice,
     **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},
+    "probe-vigil": vigil,
 }
 
 __all__ = ["TASKS", "lbf", "lbf_released"]

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation
 from openteam.teammates.scripted import AbstractScripts
 from openteam.worlds.lbf.state import EAST, LOAD, NORTH, SOUTH, WEST
@@ -46,17 +46,13 @@ SENTENCES = {
 }
 
 
-class Forager(AbstractPolicy):
+class Forager(AbstractMemoryless):
     """One scripted type; its numbers may be known only at run time, so the eight can be stacked."""
 
     seeks: Int[Array, ""]  # nearest, farthest, heaviest
     origin: Int[Array, ""]  # seen from itself, the team's centre, the agent farthest from it, its leader
     limit: Int[Array, ""]  # no heavier than anything, itself, the team, its leader
     insists: Bool[Array, ""]  # with nothing light enough: act at random, rather than drop the limit
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation, Spec
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy, draw_action
@@ -77,7 +77,7 @@ def read(path: Path, changed: int) -> Weights:
         return dataclasses.replace(file, stacked=jax.tree.map(np.asarray, file.stacked))
 
 
-class OneOf(AbstractPolicy):
+class OneOf(AbstractMemoryless):
     """One of some stacked policies, its number known only at run time.
 
     All of them are computed and one is chosen. Picking one's weights first would copy a whole network per slot and
@@ -86,10 +86,6 @@ class OneOf(AbstractPolicy):
 
     stacked: NetworkPolicy
     index: Int[Array, ""]
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]

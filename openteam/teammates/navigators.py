@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation
 from openteam.teammates.foragers import farthest_other, random_legal
 from openteam.teammates.scripted import AbstractScripts
@@ -36,15 +36,11 @@ SENTENCES = {
 }
 
 
-class Navigator(AbstractPolicy):
+class Navigator(AbstractMemoryless):
     """One scripted type; its numbers may be known only at run time, so the four can be stacked."""
 
     farthest: Bool[Array, ""]  # rather than nearest
     origin: Int[Array, ""]  # seen from itself, the team's centre, the agent farthest from it
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]

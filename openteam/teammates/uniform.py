@@ -6,17 +6,13 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Int, Key
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation
 from openteam.teammates.pool import AbstractFamily
 
 
-class UniformRandom(AbstractPolicy):
+class UniformRandom(AbstractMemoryless):
     """Every action is equally likely, also one that has no effect."""
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]

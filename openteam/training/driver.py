@@ -22,6 +22,7 @@ from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.errors import UserError
+from openteam.evaluation.beliefs import belief_scores, holds_belief
 from openteam.evaluation.episodes import evaluate
 from openteam.results.checkpoint import load_tree, read_header, save_tree
 from openteam.results.config import from_json, to_json
@@ -146,7 +147,7 @@ class Training:
                 )
 
     def checkpoint(self, report: Report) -> None:
-        """Evaluate the frozen policy on every split, then write rows, policy and state, in this order."""
+        """Evaluate the frozen policy on every split, and its belief; write rows, policy and state, in this order."""
         for seed, folder, carry in zip(self.seeds, self.folders, self.slices(), strict=True):
             policy = self.learner.frozen(carry.train.model)
             means = {}
@@ -158,6 +159,9 @@ class Training:
                 )
                 folder.append("episodes.jsonl", played.rows(self.step, split))
                 means[split] = played.mean
+            if holds_belief(policy, self.task):
+                scores = belief_scores(policy, self.task, seed=self.updates)
+                folder.append("beliefs.jsonl", [{"step": self.step, "split": "train"} | scores])
             save_policy(
                 folder.checkpoint(self.step), self.learner, carry.train.model,
                 task=self.task.name, spec=self.task.spec, step=self.step,

@@ -99,6 +99,9 @@ class Foraging(AbstractWorld[ForagingState]):
         left = jnp.where(objects, 0, state.food_level)
         return ForagingState(state.present & ~agents, state.position, state.level, state.food_position, left)
 
+    def locate(self, agents: Float[Array, "*batch feat"]) -> Float[Array, "*batch 2"]:
+        return agents[..., :2]
+
     def rgb(self, state: ForagingState) -> np.ndarray:
         return to_rgb(state, self.size)
 

@@ -47,3 +47,8 @@ def test_relocating_to_its_own_places_changes_nothing_and_to_others_only_them(st
     moved = WORLD.relocate(state, agents + 1, objects + 2)
     assert WORLD.features(moved)[0].tolist() == [[1, 1], [4, 1], [6, 6], NOTHING]
     assert WORLD.features(moved)[1].tolist() == [3, 5, 6, 3]
+
+
+def test_agents_are_located_by_their_features(state):
+    located = WORLD.locate(WORLD.features(state)[0])
+    assert (located == WORLD.places(state)[0])[state.present].all()

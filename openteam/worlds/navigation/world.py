@@ -102,6 +102,9 @@ class Navigation(AbstractWorld[NavigationState]):
         destination = jnp.where(objects[:, None], HIDDEN, state.destination)
         return NavigationState(state.present & ~agents, state.position, destination)
 
+    def locate(self, agents: Float[Array, "*batch feat"]) -> Float[Array, "*batch 2"]:
+        return agents[..., :2]
+
     def rgb(self, state: NavigationState) -> np.ndarray:
         return to_rgb(state, self.size)
 

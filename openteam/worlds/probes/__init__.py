@@ -14,9 +14,13 @@ from openteam.worlds.probes.payoffs import (
 from openteam.worlds.probes.state import ProbeState
 from openteam.worlds.probes.tasks import PROBES
 from openteam.worlds.probes.teammates import Stubborn, Stubborns
+from openteam.worlds.probes.vigil import Glance, Perhaps, Vigil, vigil
 from openteam.worlds.probes.world import Probe
 
-CLASSES = (Arrival, Company, Constant, Delayed, Lamp, Match, OwnAction, Probe, Stubborns, TeammateAction)
+CLASSES = (
+    Arrival, Company, Constant, Delayed, Glance, Lamp, Match, OwnAction, Perhaps, Probe, Stubborns, TeammateAction,
+    Vigil,
+)  # fmt: skip
 
 __all__ = [
     "CLASSES",
@@ -26,12 +30,16 @@ __all__ = [
     "Company",
     "Constant",
     "Delayed",
+    "Glance",
     "Lamp",
     "Match",
     "OwnAction",
+    "Perhaps",
     "Probe",
     "ProbeState",
     "Stubborn",
     "Stubborns",
     "TeammateAction",
+    "Vigil",
+    "vigil",
 ]

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation
 from openteam.errors import UserError
 from openteam.teammates.pool import AbstractFamily
@@ -14,14 +14,10 @@ from openteam.teammates.pool import AbstractFamily
 TYPES: dict[str, int] = {"always-0": 0, "always-1": 1}
 
 
-class Stubborn(AbstractPolicy):
+class Stubborn(AbstractMemoryless):
     """One action, whatever happens."""
 
     action: Int[Array, ""]
-
-    def start(self, slots: int) -> tuple[()]:
-        del slots
-        return ()
 
     def act(
         self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]

@@ -58,3 +58,8 @@ def test_numbers_of_features_depend_on_the_world_not_on_the_team():
         present = jnp.ones(slots, bool)
         shapes = jax.eval_shape(lambda p=present: WORLD.features(WORLD.start(jax.random.key(0), p)))
         assert [shape.shape for shape in shapes] == [(slots, 2), (12,)]
+
+
+def test_agents_are_located_by_their_features(state):
+    located = WORLD.locate(WORLD.features(state)[0])
+    assert (located == WORLD.places(state)[0])[state.present].all()

@@ -96,6 +96,9 @@ class Wolfpack(AbstractWorld[WolfpackState]):
         """The same state with hunters and prey elsewhere."""
         return eqx.tree_at(lambda s: (s.position, s.prey_position), state, (agents, objects))
 
+    def locate(self, agents: Float[Array, "*batch feat"]) -> Float[Array, "*batch 2"]:
+        return agents[..., :2]
+
     def rgb(self, state: WolfpackState) -> np.ndarray:
         return to_rgb(state, self.size)
 

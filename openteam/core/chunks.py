@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -9,9 +10,9 @@ import jax
 from openteam.core.types import Chunk, TimeStep
 
 
-def over_chunk(function: Any) -> Any:
-    """Apply what is written for one step of one environment to ``[time, envs, ...]``."""
-    return jax.vmap(jax.vmap(function))
+def over_chunk(function: Any, *common: Any) -> Any:
+    """Apply what is written for one step of one environment to ``[time, envs, ...]``, first arguments in common."""
+    return jax.vmap(jax.vmap(partial(function, *common)))
 
 
 def acted_on(chunk: Chunk) -> TimeStep:

@@ -1,0 +1,45 @@
+"""A game that every learner which is trained in all slots at once must learn."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+from openteam.algorithms.dgn import DGN
+from openteam.algorithms.ippo import IPPO
+from openteam.algorithms.maddpg import MADDPG
+from openteam.algorithms.rules import Schedule
+from openteam.algorithms.test_replay import ONCE
+from openteam.core import random
+from openteam.training.loop import advance, start_carry
+from openteam.worlds.probes import PROBES
+
+LEARNERS = {
+    "dgn": DGN(
+        envs=8, update_every=4, replay=2_000, batch=32, warm_up=0, learning_rate=3e-3, discount=0.6, target_rate=0.05,
+        epsilon=Schedule(1.0, 0.0, 0.2), width=16, heads=2, head_size=8,
+    ),
+    "maddpg": MADDPG(
+        envs=8, update_every=4, replay=4_000, batch=64, warm_up=0, learning_rate=5e-3, discount=0.6, target_rate=0.05,
+        width=16,
+    ),
+    "ippo": IPPO(
+        envs=16, update_every=8, epochs=2, minibatches=2, width=16, learning_rate=Schedule(1e-2, 1e-3, 1.0),
+        entropy=Schedule(0.0, 0.0), discount=0.9,
+    ),
+}  # fmt: skip
+UPDATES = {"dgn": 300, "maddpg": 400, "ippo": 60}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_team_learns_what_is_right_alone_and_what_is_right_in_company(name):
+    """Two steps alone and two in company: 1 for each who is there, if slot 0 does the right thing."""
+    task, learner, count = PROBES["company"](), LEARNERS[name], jnp.asarray(UPDATES[name])
+
+    @eqx.filter_jit(compiler_options=ONCE)
+    def train(key):
+        k_start, k_train = jax.random.split(key)
+        return advance(task, learner, start_carry(task, learner, k_start), k_train, count, count)[1]
+
+    sums = train(random.key(0))  # over the whole run, exploration included
+    assert sums["return_sum"] / sums["episodes"] > 0.85 * (2 * 1 + 2 * 2)

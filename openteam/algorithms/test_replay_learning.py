@@ -1,0 +1,105 @@
+"""What learners with a replay have in common: when they learn, whom from, and what follows."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from openteam.algorithms.dgn import DGN
+from openteam.algorithms.maddpg import MADDPG
+from openteam.algorithms.replay import Transition
+from openteam.algorithms.replay_learning import AbstractReplayLearner
+from openteam.algorithms.test_replay import ENVS, ONCE, SLOTS, SPEC, TIME, chunk_of, some_teams
+from openteam.core import random
+from openteam.errors import UserError
+
+LEARNERS: dict[str, AbstractReplayLearner] = {
+    "dgn": DGN(
+        envs=ENVS, update_every=TIME, replay=18, batch=40, warm_up=12, discount=0.9, width=8, heads=2, head_size=4
+    ),
+    "maddpg": MADDPG(places=2, envs=ENVS, update_every=TIME, replay=18, batch=40, warm_up=12, discount=0.9, width=8),
+}
+METRICS = {
+    "dgn": {"value_loss", "relation_loss", "action_value", "gradient_norm"},
+    "maddpg": {"value_loss", "policy_loss", "action_value", "entropy", "actor_gradient_norm", "gradient_norm"},
+}
+
+
+def random_model(name: str, seed: int):
+    """Networks that respond to what they see, made without compiling anything."""
+    rng, scale = np.random.default_rng(seed), {"dgn": 1.0, "maddpg": 0.5}[name]
+    shapes = eqx.filter_eval_shape(LEARNERS[name].init, jax.random.key(0), SPEC).model
+    return jax.tree.map(lambda leaf: jnp.asarray(scale * rng.normal(size=leaf.shape), jnp.float32), shapes)
+
+
+def slope_of(name: str, target):
+    """Losses, metrics and the gradient of one batch, as a function of model and batch."""
+    slope = jax.jit(jax.value_and_grad(LEARNERS[name].loss, has_aux=True), compiler_options=ONCE)
+    return lambda model, batch: slope(model, target, batch, random.key(5))
+
+
+def equal(one, two) -> bool:
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
+    return all(np.allclose(a, b, rtol=1e-4, atol=1e-3) for a, b in pairs)
+
+
+def in_absence(batch: Transition, other: Transition, absent: bool) -> Transition:
+    """The batch with the rows of the absent, or of the present, taken from another one; who is there stays known."""
+    who = batch.before.exists != absent
+
+    def mix(one: jax.Array, two: jax.Array) -> jax.Array:
+        return jnp.where(who.reshape(*who.shape, *[1] * (one.ndim - 2)), two, one)
+
+    def parts(one: Transition) -> tuple:
+        return one.before.own, one.before.shared, one.action, one.reward, one.discount
+
+    return eqx.tree_at(parts, batch, tuple(map(mix, parts(batch), parts(other))))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_absent_agents_weigh_nothing(name):
+    losses, model = slope_of(name, random_model(name, 1)), random_model(name, 2)
+    batch, other = some_teams(batch=40), some_teams(1, batch=40)
+    assert 0 < batch.before.exists.mean() < 1
+    plain, of_absent, of_present = (
+        losses(model, b)[1] for b in (batch, in_absence(batch, other, True), in_absence(batch, other, False))
+    )
+    assert equal(plain, of_absent)
+    assert not equal(plain, of_present)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_nothing_is_learned_before_the_warm_up_is_over_and_the_target_follows_after(name):
+    learner = LEARNERS[name]
+
+    def start(key):
+        state = learner.init(key, SPEC)
+        context = learner.context(state, SLOTS)
+        return state, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ENVS * SLOTS, *leaf.shape)), context)
+
+    before, context = jax.jit(start, compiler_options=ONCE)(random.key(0))
+    update = jax.jit(learner.update, compiler_options=ONCE)
+    still, context, _ = update(before, context, chunk_of(0), 0.0)
+    assert eqx.tree_equal(still.model, before.model)
+    learned, _, metrics = update(still, context, chunk_of(1), 0.0)
+    for old, new, follows in zip(*map(jax.tree.leaves, (still.target, learned.model, learned.target)), strict=True):
+        assert (old != new).any()
+        np.testing.assert_allclose(follows, 0.99 * old + 0.01 * new, atol=1e-6)
+    assert learned.updates == 2
+    assert set(metrics) == METRICS[name]
+
+
+@pytest.mark.parametrize("learner", [DGN, MADDPG])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"batch": 0}, "batch must be positive"),
+        ({"discount": 1.5}, "needs 0 <= discount <= 1 .* got 1.5, 0.01"),
+        ({"target_rate": 0.0}, "0 < target_rate <= 1; got 0.99, 0.0"),
+        ({"replay": 10, "update_every": 5}, "at least one chunk, envs times update_every = 80"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(learner, wrong, message):
+    with pytest.raises(UserError, match=message):
+        learner(**wrong)

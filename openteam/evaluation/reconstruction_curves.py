@@ -1,0 +1,60 @@
+"""How well beliefs match the truth over training: a panel per metric and task, a line per algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from openteam.errors import UserError
+from openteam.evaluation.compare_curves import COLOURS, FORMATS
+from openteam.evaluation.statistics import mean_interval
+
+PANELS = {
+    "all_actions": "log likelihood of teammates' actions",
+    "state": "log likelihood of the state",
+    "existence_error": "squared error of the number of teammates",
+}
+
+
+def draw_reconstruction(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Means over seeds; the band is their 95 % interval where there are three or more, else their range."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"Curves are drawn as {', '.join(FORMATS)}; got {path}.")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UserError("Drawing needs matplotlib. Install it: pip install 'openteam[plots]'") from None
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    names = list(dict.fromkeys(row["algorithm"] for row in rows))
+    figure = Figure(figsize=(3.6 * len(PANELS), 2.7 * len(tasks) + 0.9), layout="constrained")
+    panels = figure.subplots(len(tasks), len(PANELS), squeeze=False)
+    lines: dict[str, Any] = {}
+    for line, task in zip(panels, tasks, strict=True):
+        for panel, (metric, title) in zip(line, PANELS.items(), strict=True):
+            for number, name in enumerate(names):
+                steps, values = curve(rows, task, name, metric)
+                if len(steps):
+                    colour = COLOURS[number % len(COLOURS)]
+                    mean, half = mean_interval(values)
+                    low, high = (mean - half, mean + half) if len(values) > 2 else (values.min(0), values.max(0))
+                    (lines[name],) = panel.plot(steps, mean, color=colour, linewidth=1.6)
+                    panel.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
+            panel.set_title(f"{task}: {title}", fontsize=8)
+            panel.grid(alpha=0.25)
+    for panel in panels[-1]:
+        panel.set_xlabel("million steps")
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+    figure.savefig(path, dpi=110)
+
+
+def curve(rows: Sequence[dict[str, Any]], task: str, name: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Steps in millions, and a row of values per seed; steps that some seed lacks are left out."""
+    seeds: dict[int, dict[int, float]] = {}
+    for row in rows:
+        if row["task"] == task and row["algorithm"] == name and metric in row:
+            seeds.setdefault(row["seed"], {})[row["step"]] = row[metric]
+    steps = sorted(set.intersection(*map(set, seeds.values()))) if seeds else []
+    return np.array(steps) / 1e6, np.array([[values[step] for step in steps] for values in seeds.values()])

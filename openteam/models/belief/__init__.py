@@ -1,0 +1,1 @@
+"""Beliefs about what the learner does not see."""

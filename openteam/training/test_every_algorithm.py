@@ -1,0 +1,117 @@
+"""Every algorithm there is trains, goes on after a kill to the result of an unkilled run, and can be loaded."""
+
+import dataclasses
+import inspect
+
+import equinox as eqx
+import jax
+import pytest
+
+import openteam
+from openteam.core import random
+from openteam.core.learner import AbstractLearner
+from openteam.evaluation import episodes
+from openteam.presets import ALGORITHMS
+from openteam.results.checkpoint import read_header
+from openteam.results.run_folder import ROW_FILES, RunFolder
+from openteam.training.driver import Progress, Report, Training, finished, resume_training, start_training
+from openteam.training.loop import Carry, advance, start_carry
+from openteam.training.settings import Settings
+
+ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+TASK = openteam.make("probe-match")
+CHUNK = 2 * 2
+SMALL = {"envs": 2, "update_every": 2, "replay": 3 * CHUNK, "minibatches": 2}
+SETTINGS = Settings(steps=4 * CHUNK, checkpoint_every=2 * CHUNK, evaluation_episodes=2)
+
+
+def tiny(learner: AbstractLearner) -> AbstractLearner:
+    """The same algorithm with no whole number above four: fewer units, heads, samples, steps of warm-up."""
+    numbers = {field.name: getattr(learner, field.name) for field in dataclasses.fields(learner)}
+    sizes = {name: min(4, value) for name, value in numbers.items() if type(value) is int}
+    return dataclasses.replace(learner, **sizes | {name: SMALL[name] for name in SMALL.keys() & sizes.keys()})
+
+
+@pytest.fixture(autouse=True)
+def evaluated_quickly(monkeypatch) -> None:
+    """Compiled with less care: compiling costs more than running here."""
+    play = eqx.filter_jit(inspect.unwrap(episodes.play), compiler_options=ONCE)
+    monkeypatch.setattr(episodes, "play", play)
+
+
+def trained_quickly(training: Training) -> Training:
+    """The same training, compiled with less care."""
+    training.advance = eqx.filter_jit(advance, compiler_options=ONCE)
+    return training
+
+
+def started(learner: AbstractLearner, first: Carry, folder) -> Training:
+    """A run that begins here. To compile its beginning would cost as much as all the rest."""
+    training = trained_quickly(start_training(TASK, learner, SETTINGS, [0], [folder]))
+    training.begin = lambda: first
+    return training
+
+
+class Killed(Exception):
+    """Nothing in the package catches it, so nothing more is written."""
+
+
+def killed_at(update: int, *, evaluated: bool) -> Report:
+    """Dies when a row is on disk; or when a checkpoint is, but not yet the state that belongs to it."""
+
+    def report(progress: Progress) -> None:
+        if (progress.step, progress.evaluation is not None) == (update * CHUNK, evaluated):
+            raise Killed
+
+    return report
+
+
+def checkpoint_bytes(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in RunFolder.open(folder).checkpoints}
+
+
+def rows_without_time(folder) -> list:
+    rows = (row for name in ROW_FILES for row in RunFolder.open(folder).rows(name))
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def updates_ahead(folder) -> tuple[int, int]:
+    """How many updates the rows of training, and the last checkpoint, are ahead of the state to go on from."""
+    run = RunFolder.open(folder)
+    steps = run.rows("train.jsonl")[-1]["step"], read_header(run.checkpoints[-1])["step"]
+    rows, checkpoint = (step // CHUNK - read_header(run.state)["updates"] for step in steps)
+    return rows, checkpoint
+
+
+NAMES = [name for name in ALGORITHMS if not name.endswith(("-paper", "-released", "-1", "-5"))]
+"""All but those that differ from another in numbers only."""
+
+
+@pytest.fixture(params=NAMES)
+def learner(request) -> AbstractLearner:
+    return tiny(ALGORITHMS[request.param]())
+
+
+@jax.debug_key_reuse(False)  # its check makes every call slow
+def test_a_killed_run_ends_as_an_unkilled_one_and_is_loaded_as_it_was_trained(learner, tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    with jax.disable_jit():
+        first = start_carry(TASK, learner, random.key(0))
+    training = started(learner, first, whole)
+    training.run()
+    with pytest.raises(Killed):
+        started(learner, first, killed).run(killed_at(3, evaluated=False))
+    assert updates_ahead(killed) == (1, 0)
+    with pytest.raises(Killed):
+        trained_quickly(resume_training(killed)).run(killed_at(4, evaluated=True))
+    assert updates_ahead(killed) == (2, 2)
+    trained_quickly(resume_training(killed)).run()
+    assert checkpoint_bytes(killed) == checkpoint_bytes(whole)
+    assert (killed / "state.safetensors").read_bytes() == (whole / "state.safetensors").read_bytes()
+    assert rows_without_time(killed) == rows_without_time(whole)
+
+    trained, loaded = finished(training).policy, openteam.load(killed)
+    assert eqx.tree_equal(loaded, trained)
+    assert not eqx.tree_equal(loaded, openteam.load(RunFolder.open(whole).checkpoints[0]))
+    played = [openteam.evaluate(policy, TASK, episodes=2).returns.tolist() for policy in (trained, loaded)]
+    assert played[0] == played[1]
