@@ -48,9 +48,8 @@ class DVRLModel(eqx.Module):
     critic: Linear
 
     def start(self, slots: int) -> DVRLMemory:
-        chance = jax.eval_shape(lambda: self.filter.draw(make_key(0)))
-        noise = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), chance)
-        return DVRLMemory(self.filter.start(), jnp.zeros((), jnp.int32), self.flat.start(slots), noise)
+        particles, noise = self.filter.start()
+        return DVRLMemory(particles, jnp.zeros((), jnp.int32), self.flat.start(slots), noise)
 
     def look(
         self, key: Key[Array, ""], memory: DVRLMemory, obs: Observation, fresh: Bool[Array, "slots"]
@@ -191,9 +190,8 @@ class DVRL(AbstractLearner):
         """Policy gradient, squared error of the value, entropy bonus and evidence lower bound, means over the chunk."""
         particles, latent = replay(model, chunk)
         belief = over_chunk(model.belief)(particles, latent)
-        logits = over_chunk(possible)(
-            model.actor(belief), acted_on(chunk).obs.legal, jnp.broadcast_to(self.masks, returns.shape)
-        )
+        legal = acted_on(chunk).obs.legal
+        logits = over_chunk(lambda rows, legal: possible(rows, legal, self.masks))(model.actor(belief), legal)
         surprise = returns - model.critic(belief)[..., 0]
         likelihood = over_chunk(log_probability)(logits, chunk.actions)
         policy_loss = -(jax.lax.stop_gradient(surprise) * likelihood).mean()

@@ -6,7 +6,7 @@ What PPO and independent PPO share. They differ in what their networks look at, 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -86,6 +86,8 @@ class AbstractPPO(AbstractLearner):
     def __check_init__(self) -> None:
         check_positive(self, "envs", "update_every", "epochs", "minibatches", "clip", "max_grad_norm", "width")
         name, rows = type(self).__name__, self.envs * self.update_every
+        if self.normalise not in get_args(Normalise):
+            raise UserError(f"{name}'s normalise is 'update' or 'minibatch'; got '{self.normalise}'.")
         if not (0 <= self.discount <= 1 and 0 <= self.trace <= 1):
             raise UserError(f"{name} needs discount and trace in [0, 1]; got {self.discount}, {self.trace}.")
         if rows % self.minibatches:

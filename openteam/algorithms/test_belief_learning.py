@@ -1,6 +1,7 @@
 """What belief learners have in common: values, losses, and that no decision looks at the truth."""
 
 import dataclasses
+import functools
 import itertools
 
 import equinox as eqx
@@ -72,20 +73,20 @@ def test_action_values_are_the_mean_over_hypotheses_by_weight():
     np.testing.assert_allclose(mean_values(each, told), weight @ each, rtol=1e-5)
 
 
-@pytest.fixture(scope="module", params=LEARNERS)
-def collected(request):
-    """A learner, its state, and a chunk of experience from the middle of an episode."""
-    learner, task = LEARNERS[request.param], vigil()
-
-    @quick_jit
-    def run(key):
-        k_start, k_before, k_chunk = jax.random.split(key, 3)
+@functools.cache
+def lived(name):
+    """A learner, its state, and a chunk of experience that begins and ends in the middle of episodes."""
+    learner, task = LEARNERS[name], vigil()
+    k_start, k_chunk = jax.random.split(random.key(3))
+    with jax.disable_jit():  # to compile a beginning costs more than all the rest
         carry = start_carry(task, learner, k_start)
-        policy = learner.policy(carry.train.model, jnp.ones(()))
-        actor, _ = collect(task, policy, carry.actor, k_before, 1)
-        return carry, collect(task, policy, actor, k_chunk, 4)[1]
+    policy = learner.policy(carry.train.model, jnp.ones(()))
+    return learner, carry, quick_jit(collect)(task, policy, carry.actor, k_chunk, 4)[1]
 
-    return learner, *run(random.key(3))
+
+@pytest.fixture(params=LEARNERS)
+def collected(request):
+    return lived(request.param)
 
 
 def everything_lost(chunk):
@@ -144,12 +145,7 @@ def test_replay_repeats_the_rollout(collected):
 
 def test_a_time_limit_that_is_only_a_limit_looks_at_the_true_successor():
     """The two ways to find successors agree where episodes end for good."""
-    learner = LEARNERS["ae-gpl"]
-    task = vigil()
-    limited = dataclasses.replace(task, time_limit_terminates=True)
-    carry = quick_jit(start_carry)(task, learner, random.key(1))
-    policy = learner.policy(carry.train.model, jnp.ones(()))
-    _, chunk = quick_jit(collect)(task, policy, carry.actor, random.key(2), 4)
+    learner, carry, chunk = lived("ae-gpl")
     model, target = carry.train.model, carry.train.target
 
     @quick_jit
@@ -157,4 +153,5 @@ def test_a_time_limit_that_is_only_a_limit_looks_at_the_true_successor():
         model_of_it = BeliefModel(model.belief, model.value, spec)
         return learner.loss(random.key(0), model_of_it, target, chunk, jnp.ones(()))[1]["value_loss"]
 
-    np.testing.assert_allclose(value_loss(task.spec), value_loss(limited.spec), rtol=1e-5)
+    either = (dataclasses.replace(model.spec, time_limit_terminates=terminates) for terminates in (True, False))
+    np.testing.assert_allclose(*map(value_loss, either), rtol=1e-5)

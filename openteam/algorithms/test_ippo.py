@@ -11,7 +11,6 @@ import pytest
 
 from openteam.algorithms.cloning import Cloning, cross_entropy
 from openteam.algorithms.ippo import IPPO
-from openteam.algorithms.policy_gradient import advantages
 from openteam.algorithms.rules import Schedule
 from openteam.core import random
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth
@@ -60,12 +59,6 @@ def state():
 @pytest.fixture(scope="module")
 def batch(state):
     return jax.jit(LEARNER.batch, compiler_options=ONCE)(state.model, draw_chunk())
-
-
-def test_advantages_of_three_steps_by_hand():
-    surprise = jnp.array([[1.0], [2.0], [4.0]])
-    decay = jnp.array([[0.5], [0.0], [0.5]])  # something ends in the second step
-    assert advantages(surprise, decay)[:, 0].tolist() == [1 + 0.5 * 2, 2, 4]
 
 
 def test_targets_follow_the_recursion_written_out_in_python(state, batch):

@@ -78,6 +78,7 @@ def test_advantages_are_normalised_in_every_minibatch(rollout):
     [
         (lambda: PPO(places=0), "PPO's places must be at least 1"),
         (lambda: dataclasses.replace(LEARNER, minibatches=5), "PPO's minibatches must divide envs times update_every"),
+        (lambda: PPO(normalise="batch"), "PPO's normalise is 'update' or 'minibatch'; got 'batch'"),
         (lambda: jax.eval_shape(lambda: PPO().init(random.key(0), Spec(1, 1, 2))), "set places"),
     ],
 )

@@ -22,13 +22,22 @@ from openteam.bench.measure import (
     training_speed,
 )
 from openteam.bench.peers import jumanji_lbf_steps_per_second
-from openteam.presets import ALGORITHMS
 from openteam.registry import make, make_algorithm
 from openteam.results.run_folder import about, cpu_model
 from openteam.training.seeds import cores as allowed_cores
+from openteam.views.full import FullView
 
-RELEASED = {"lbf": (206, 287), "lbf-released": (206, 287)}
-"""Training steps/s of the paper's released code, GPL-Q, measured on a 2-core machine."""
+FULL = ("gpl-q", "gpl-spi", "ql", "ql-am", "gnn", "gnn-am", "dgn", "maddpg", "ciao-s", "ciao-c", "ippo")
+BELIEFS = ("ae-gpl", "vae-gpl", "pf-gpl")
+PARTIAL = ("gpl-q", *BELIEFS, "pf-gpl-5", "pf-gpl-1", "ppo", "dvrl", *(f"{name}-released" for name in BELIEFS))
+"""What is measured where everything can be seen, and where it cannot."""
+RELEASED = {
+    ("lbf-released", "gpl-q"): (206, 287),
+    ("lbf-partial-released", "ae-gpl"): (148, 153),
+    ("lbf-partial-released", "vae-gpl"): (39, 41),
+    ("lbf-partial-released", "pf-gpl"): (28, 34),
+}
+"""Training steps/s of the paper's released code, measured on a 2-core machine."""
 RELEASED_GIGAFLOPS = 170
 """Plain products of a core of that machine: 150 to 190 GFLOP/s."""
 TEAMS = (3, 5, 10, 100, 1000)
@@ -39,11 +48,11 @@ RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-
 class Bench:
     """Measure training, collecting, raw stepping, compilation and decisions, beside plain matrix products."""
 
-    tasks: tuple[str, ...] = ("lbf-released",)
+    tasks: tuple[str, ...] = ("lbf-released", "lbf-partial-released")
     """Tasks to measure."""
-    algorithms: tuple[str, ...] = tuple(ALGORITHMS)
-    """Algorithms to measure."""
-    envs: tuple[int, ...] = (16, 64)
+    algorithms: tuple[str, ...] = ()
+    """Algorithms to measure; by default those that the paper compares on tasks of this kind."""
+    envs: tuple[int, ...] = (16,)
     """Environments that train side by side."""
     raw_tasks: tuple[str, ...] = RAW_TASKS
     """Tasks that are stepped without learning."""
@@ -80,25 +89,36 @@ class Bench:
             "the same at\nequal products", title="Training",
         )  # fmt: skip
         for task in self.tasks:
-            for algorithm in self.algorithms:
+            for algorithm in self.measured(task):
                 for envs in self.envs:
                     speed = training_speed(make(task), with_envs(algorithm, envs), self.budget)
                     figures["training"].append(
                         {"task": task, "algorithm": algorithm, "envs": envs, "share": speed.share}
                         | dataclasses.asdict(speed)
                     )
-                    table.add_row(task, algorithm, str(envs), *training_cells(task, speed))
+                    table.add_row(task, algorithm, str(envs), *training_cells(task, algorithm, speed))
         console.print(table)
         if self.processes > 1:
-            envs = self.envs[0]
-            given = (self.tasks[0], self.algorithms[0], envs, self.budget)
-            speeds = in_parallel(_train, given, self.processes, cores)
-            figures["parallel"] = speeds
-            console.print(
-                f"{self.algorithms[0]} on {self.tasks[0]}, {envs} environments, {self.processes} processes at once: "
-                + " + ".join(f"{speed:,.0f}" for speed in speeds)
-                + f" = {sum(speeds):,.0f} steps/s, {ratio(self.tasks[0], sum(speeds))} times the released code"
-            )
+            self.at_once(console, figures, cores)
+
+    def measured(self, task: str) -> tuple[str, ...]:
+        """The algorithms to measure on a task."""
+        return self.algorithms or (FULL if isinstance(make(task).view, FullView) else PARTIAL)
+
+    def at_once(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
+        """Several processes, for what the released code was measured with."""
+        figures["parallel"] = {}
+        for task in self.tasks:
+            for algorithm in self.measured(task):
+                if (task, family(algorithm)) not in RELEASED:
+                    continue
+                speeds = in_parallel(_train, (task, algorithm, self.envs[0], self.budget), self.processes, cores)
+                figures["parallel"][f"{task} {algorithm}"] = speeds
+                console.print(
+                    f"{algorithm} on {task}, {self.envs[0]} environments, {self.processes} processes at once: "
+                    + " + ".join(f"{speed:,.0f}" for speed in speeds)
+                    + f" = {sum(speeds):,.0f} steps/s, {ratio(task, algorithm, sum(speeds))} times the released code"
+                )
 
     def raw(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
         table = Table(
@@ -122,7 +142,7 @@ class Bench:
         table = Table(
             "algorithm", *(f"{team} agents" for team in TEAMS), title="One decision, microseconds (per agent)"
         )
-        for algorithm in self.algorithms:
+        for algorithm in self.measured(self.tasks[0]):
             learner, spec = make_algorithm(algorithm), make(self.tasks[0]).spec
             costs = [decision_microseconds(learner, spec, team, self.budget / 2) for team in TEAMS]
             figures["decision"].append({"algorithm": algorithm} | dict(zip(map(str, TEAMS), costs, strict=True)))
@@ -145,7 +165,7 @@ def with_envs(algorithm: str, envs: int) -> Any:
     return dataclasses.replace(make_algorithm(algorithm), envs=envs)
 
 
-def training_cells(task: str, speed: TrainingSpeed) -> list[str]:
+def training_cells(task: str, algorithm: str, speed: TrainingSpeed) -> list[str]:
     """The figures of one row, for people."""
     return [
         f"{speed.training:,.0f}",
@@ -155,17 +175,20 @@ def training_cells(task: str, speed: TrainingSpeed) -> list[str]:
         f"{speed.share:.0%} of {speed.matmul_gigaflops:.0f}",
         f"{speed.cold_seconds:.1f} / {speed.cached_seconds:.1f}",
         f"{speed.megabytes:.0f}",
-        ratio(task, speed.training),
-        ratio(task, speed.training * RELEASED_GIGAFLOPS / speed.matmul_gigaflops),
+        ratio(task, algorithm, speed.training),
+        ratio(task, algorithm, speed.training * RELEASED_GIGAFLOPS / speed.matmul_gigaflops),
     ]
 
 
-def ratio(task: str, steps_per_second: float) -> str:
+def family(algorithm: str) -> str:
+    """Its name without what its numbers are called."""
+    return algorithm.removesuffix("-released")
+
+
+def ratio(task: str, algorithm: str, steps_per_second: float) -> str:
     """Against the released code's slowest and fastest figure."""
-    if task not in RELEASED:
-        return "-"
-    slow, fast = RELEASED[task]
-    return f"{steps_per_second / fast:.0f}-{steps_per_second / slow:.0f}"
+    found = RELEASED.get((task, family(algorithm)))
+    return "-" if found is None else f"{steps_per_second / found[1]:.0f}-{steps_per_second / found[0]:.0f}"
 
 
 def pin(cores: list[int]) -> None:

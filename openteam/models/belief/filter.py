@@ -32,14 +32,16 @@ class Noise(eqx.Module):
 
 
 class Filter(eqx.Module):
-    """Written phi for encodings, one step of each of K particles is
+    """Proposal q, prior p(z), emission p(o) and transition, all of them given the learner's last action a.
 
-    h ~ particles in proportion to w (systematic resampling)
-    z ~ q(z | phi(o), h, phi(a)),  a being the learner's last action
-    w = p(z | h, phi(a)) p(o | phi(z), h, phi(a)) / q(z | phi(o), h, phi(a))
-    h = GRU(phi(o), phi(z), phi(a); h)
+    With phi for what is encoded, a step of each of K particles is
 
-    and log (1/K) sum_k w estimates, from below, how likely o was: the step's part of the evidence lower bound.
+        h ~ the particles, in proportion to their weights (systematic resampling)
+        z ~ q(z | phi(o), h, phi(a))
+        w = p(z | h, phi(a)) p(o | phi(z), h, phi(a)) / q(z | phi(o), h, phi(a))
+        h <- GRU([phi(o), phi(z), phi(a)], h)
+
+    and log((1 / K) sum_k w_k) estimates, from below, how likely o was: the step's part of the evidence lower bound.
     """
 
     observation: MLP
@@ -67,14 +69,17 @@ class Filter(eqx.Module):
         self.transition = GRU(keys[6], (observation_width, hidden, action_size), hidden)
         self.particles = particles
 
-    def start(self) -> Particles:
-        return Particles(jnp.zeros((self.particles, self.transition.width)), jnp.zeros(self.particles))
+    def start(self) -> tuple[Particles, Noise]:
+        """Particles that have seen nothing, and no chance at all."""
+        hidden, latent = self.transition.width, len(self.latent.weights[0])
+        particles = Particles(jnp.zeros((self.particles, hidden)), jnp.zeros(self.particles))
+        return particles, Noise(jnp.zeros(()), jnp.zeros((self.particles, latent)))
 
     def draw(self, key: Key[Array, ""]) -> Noise:
         """Chance for one step."""
         k_resampling, k_proposal = jax.random.split(key)
-        latent = len(self.latent.weights[0])
-        return Noise(jax.random.uniform(k_resampling), jax.random.normal(k_proposal, (self.particles, latent)))
+        shape = (self.particles, len(self.latent.weights[0]))
+        return Noise(jax.random.uniform(k_resampling), jax.random.normal(k_proposal, shape))
 
     def step(
         self,
