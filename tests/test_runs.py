@@ -35,8 +35,8 @@ def command(*words: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def env(tmp_path_factory):
-    """One compile cache for all processes of this module."""
-    return os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
+    """What users have: programs compiled with care, and one cache for all processes of this module."""
+    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
 
 
 def train_words(out, *more: str) -> list[str]:

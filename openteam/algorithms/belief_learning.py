@@ -13,13 +13,13 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from openteam.algorithms.rules import AbstractRule, QLearning, check_rates, choose, legal_values
+from openteam.algorithms.rules import AbstractRule, choose, legal_values
+from openteam.algorithms.td_learning import AbstractTDLearner
 from openteam.core.belief import AbstractBeliever, Belief
 from openteam.core.chunks import acted_on, led_to, over_chunk
-from openteam.core.learner import AbstractLearner, Metrics, TrainState
+from openteam.core.learner import Metrics, TrainState
 from openteam.core.random import key as make_key
 from openteam.core.types import Chunk, Observation, Spec
 from openteam.errors import check_positive
@@ -112,27 +112,11 @@ def mean_values(
     return (hypotheses.weight[..., None] * values).sum(-2)
 
 
-class AbstractBeliefLearner(AbstractLearner):
+class AbstractBeliefLearner(AbstractTDLearner):
     """What belongs to GPL; a subclass adds a belief and the weights of its losses."""
 
-    rule: AbstractRule = QLearning()
-    """How it acts and what it learns towards."""
-    envs: int = eqx.field(static=True, default=16)
-    """Environments that collect experience side by side."""
-    update_every: int = eqx.field(static=True, default=4)
-    """Steps of each environment between two updates (t_update)."""
-    learning_rate: float = eqx.field(static=True, default=2.5e-4)
-    """Adam's step size."""
-    discount: float = eqx.field(static=True, default=0.99)
-    """gamma."""
-    target_rate: float = eqx.field(static=True, default=0.001)
-    """Part of the way the target network moves towards the value model at every update."""
     max_grad_norm: float | None = eqx.field(static=True, default=10.0)
     """Clip the gradient to this global norm; None clips nothing."""
-    mask_illegal: bool = eqx.field(static=True, default=False)
-    """Consider only actions that have an effect. The paper's learner may waste a step."""
-    agent_model_weight: float = eqx.field(static=True, default=1.0)
-    """Weight of the agent model's loss, over teammates in sight."""
     values_shape_belief: bool = eqx.field(static=True, default=True)
     """The values' loss trains the belief too, as in the released code. In the paper's equations it does not."""
     squares: Literal["each", "mean"] = eqx.field(static=True, default="each")
@@ -141,21 +125,9 @@ class AbstractBeliefLearner(AbstractLearner):
     """Rank K of the pairwise utilities."""
     pairwise: Pairwise = eqx.field(static=True, default="factored")
     """One factor per agent (linear in the team) or per edge (quadratic)."""
-    utility_width: int = eqx.field(static=True, default=60)
-    """Width of both hidden layers of the networks that turn representations into values."""
-    message_width: int = eqx.field(static=True, default=30)
-    """Width of the agent model's edge and node networks."""
-    embedding: int = eqx.field(static=True, default=70)
-    """Length of the agent model's messages and node embeddings."""
-    readout_width: int = eqx.field(static=True, default=20)
-    """Width of the agent model's read-out."""
 
     def __check_init__(self) -> None:
-        check_positive(
-            self, "envs", "update_every", "learning_rate", "rank", "utility_width", "message_width", "embedding",
-            "readout_width",
-        )  # fmt: skip
-        check_rates(self, self.discount, self.target_rate)
+        check_positive(self, "rank")
 
     @abstractmethod
     def belief(self, key: Key[Array, ""], spec: Spec) -> tuple[AbstractBelief, int]:
@@ -166,23 +138,13 @@ class AbstractBeliefLearner(AbstractLearner):
     def weights(self) -> dict[str, float]:
         """The weight of each of the belief's losses, by name."""
 
-    @property
-    def agent_sizes(self) -> dict[str, int]:
-        return {"width": self.message_width, "embedding": self.embedding, "readout_width": self.readout_width}
-
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         k_belief, k_value = jax.random.split(key)
         belief, size = self.belief(k_belief, spec)
         value = JointValueModel(
             k_value, size, spec.actions, width=self.utility_width, rank=self.rank, form=self.pairwise
         )
-        model = BeliefModel(belief, value, spec)
-        return TrainState(model, value, self.optimiser.init(eqx.filter(model, eqx.is_array)), jnp.zeros((), jnp.int32))
-
-    @property
-    def optimiser(self) -> optax.GradientTransformation:
-        clip = optax.clip_by_global_norm(self.max_grad_norm) if self.max_grad_norm else optax.identity()
-        return optax.flatten(optax.chain(clip, optax.adam(self.learning_rate)))
+        return self.begin(BeliefModel(belief, value, spec))
 
     def policy(self, model: BeliefModel, progress: Float[Array, ""]) -> BeliefPolicy:
         return BeliefPolicy(model, self.rule, progress, self.mask_illegal)
@@ -203,12 +165,8 @@ class AbstractBeliefLearner(AbstractLearner):
         def loss(model: BeliefModel) -> tuple[Float[Array, ""], Metrics]:
             return self.loss(key, model, state.target, chunk, progress)
 
-        (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
-        step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
-        model: BeliefModel = eqx.apply_updates(state.model, step)
-        target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model.value, state.target)
-        metrics |= {"gradient_norm": optax.tree.norm(gradient)}
-        return TrainState(model, target, opt_state, state.updates + 1), context, metrics
+        state, metrics = self.descend(state, loss)
+        return state, context, metrics
 
     def loss(
         self,

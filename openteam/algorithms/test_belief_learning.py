@@ -19,7 +19,7 @@ from openteam.algorithms.belief_learning import (
 )
 from openteam.algorithms.particle_gpl import ParticleGPL
 from openteam.algorithms.recurrent_gpl import RecurrentGPL
-from openteam.compile_cache import quick_jit
+from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.chunks import acted_on, over_chunk
 from openteam.models.belief.hypotheses import Hypotheses, preprocess
@@ -78,8 +78,7 @@ def lived(name):
     """A learner, its state, and a chunk of experience that begins and ends in the middle of episodes."""
     learner, task = LEARNERS[name], vigil()
     k_start, k_chunk = jax.random.split(random.key(3))
-    with jax.disable_jit():  # to compile a beginning costs more than all the rest
-        carry = start_carry(task, learner, k_start)
+    carry = once_jit(start_carry)(task, learner, k_start)
     policy = learner.policy(carry.train.model, jnp.ones(()))
     return learner, carry, quick_jit(collect)(task, policy, carry.actor, k_chunk, 4)[1]
 

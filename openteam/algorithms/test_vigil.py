@@ -10,7 +10,7 @@ from openteam.algorithms import Schedule
 from openteam.algorithms.particle_gpl import ParticleGPL
 from openteam.algorithms.ppo import PPO
 from openteam.algorithms.recurrent_gpl import RecurrentGPL
-from openteam.compile_cache import quick_jit
+from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.learner import AbstractLearner
 from openteam.evaluation.episodes import evaluate
@@ -30,13 +30,12 @@ BELIEVERS: dict[str, AbstractLearner] = {
 MEMORYLESS = PPO(envs=8, update_every=12, minibatches=2, epochs=4, learning_rate=Schedule(3e-3, 3e-3), width=24)
 
 
+@jax.debug_key_reuse(False)  # its check makes every call slow
 def mean_return(learner: AbstractLearner, updates: int) -> float:
     task = vigil()
-
     k_start, k_train = jax.random.split(random.key(0))
-    with jax.disable_jit():  # to compile a beginning costs more than to train
-        carry = start_carry(task, learner, k_start)
-    carry, _ = quick_jit(advance)(task, learner, carry, k_train, jnp.asarray(updates), jnp.asarray(updates))
+    carry = once_jit(start_carry)(task, learner, k_start)
+    carry, _ = once_jit(advance)(task, learner, carry, k_train, jnp.asarray(updates), jnp.asarray(updates))
     return evaluate(learner.frozen(carry.train.model), task, episodes=200).mean
 
 

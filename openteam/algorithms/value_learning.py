@@ -11,13 +11,13 @@ from abc import abstractmethod
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.algorithms.rules import AbstractRule, QLearning, check_rates, choose, legal_values
+from openteam.algorithms.rules import AbstractRule, choose, legal_values
+from openteam.algorithms.td_learning import AbstractTDLearner
 from openteam.core.belief import AbstractBeliever, Belief
 from openteam.core.chunks import acted_on, led_to, over_chunk
-from openteam.core.learner import AbstractLearner, Metrics, TrainState
+from openteam.core.learner import Metrics, TrainState
 from openteam.core.types import Chunk, Observation, Spec
 from openteam.errors import check_positive
 from openteam.models.agent import AgentModel, RelationalForwardModel, action_log_likelihood
@@ -111,27 +111,9 @@ def certainty(team: Team) -> Belief:
     return Belief(jnp.ones(1), team.visible[None].astype(jnp.float32), actions, None, None)
 
 
-class AbstractValueLearner(AbstractLearner):
+class AbstractValueLearner(AbstractTDLearner):
     """Defaults are the sizes and settings behind the paper's foraging results."""
 
-    rule: AbstractRule = QLearning()
-    """How it acts and what it learns towards: QLearning or SoftPolicyIteration."""
-    envs: int = eqx.field(static=True, default=16)
-    """Environments that collect experience side by side."""
-    update_every: int = eqx.field(static=True, default=4)
-    """Steps of each environment between two updates (t_update)."""
-    learning_rate: float = eqx.field(static=True, default=2.5e-4)
-    """Adam's step size."""
-    discount: float = eqx.field(static=True, default=0.99)
-    """gamma."""
-    target_rate: float = eqx.field(static=True, default=0.001)
-    """Part of the way the target network moves towards the value model at every update."""
-    agent_model_weight: float = eqx.field(static=True, default=1.0)
-    """Weight of the agent model's loss."""
-    max_grad_norm: float | None = eqx.field(static=True, default=None)
-    """Clip the gradient to this global norm; None clips nothing, as the paper."""
-    mask_illegal: bool = eqx.field(static=True, default=False)
-    """Consider only actions that have an effect. The paper's learner may waste a step."""
     shared_types: bool = eqx.field(static=True, default=False)
     """One type inference network for values and agent model, as in the released code under partial observability,
     instead of the paper's two: what predicting teammates teaches then serves values too, and it is faster."""
@@ -141,21 +123,9 @@ class AbstractValueLearner(AbstractLearner):
     """Width of the LSTM."""
     type_size: int = eqx.field(static=True, default=70)
     """Length of a type vector."""
-    utility_width: int = eqx.field(static=True, default=60)
-    """Width of both hidden layers of the networks that turn types into values."""
-    message_width: int = eqx.field(static=True, default=30)
-    """Width of the agent model's edge and node networks."""
-    embedding: int = eqx.field(static=True, default=70)
-    """Length of the agent model's messages and node embeddings."""
-    readout_width: int = eqx.field(static=True, default=20)
-    """Width of the agent model's read-out."""
 
     def __check_init__(self) -> None:
-        check_positive(
-            self, "envs", "update_every", "learning_rate", "encoder_width", "hidden", "type_size", "utility_width",
-            "message_width", "embedding", "readout_width",
-        )  # fmt: skip
-        check_rates(self, self.discount, self.target_rate)
+        check_positive(self, "encoder_width", "hidden", "type_size")
 
     @abstractmethod
     def value_model(self, key: Key[Array, ""], types: TypeInference, spec: Spec) -> AbstractValueModel:
@@ -175,17 +145,10 @@ class AbstractValueLearner(AbstractLearner):
             agent = AgentModel(
                 None if self.shared_types else TypeInference(k_agent_types, spec, **sizes),
                 RelationalForwardModel(
-                    k_actions, self.type_size, spec.actions, graph=self.agent_graph,
-                    width=self.message_width, embedding=self.embedding, readout_width=self.readout_width,
+                    k_actions, self.type_size, spec.actions, graph=self.agent_graph, **self.agent_sizes
                 ),
-            )  # fmt: skip
-        model = Model(value, agent, spec)
-        return TrainState(model, value, self.optimiser.init(eqx.filter(model, eqx.is_array)), jnp.zeros((), jnp.int32))
-
-    @property
-    def optimiser(self) -> optax.GradientTransformation:
-        clip = optax.clip_by_global_norm(self.max_grad_norm) if self.max_grad_norm else optax.identity()
-        return optax.flatten(optax.chain(clip, optax.adam(self.learning_rate)))
+            )
+        return self.begin(Model(value, agent, spec))
 
     def policy(self, model: Model, progress: Float[Array, ""]) -> ValuePolicy:
         return ValuePolicy(model, self.rule, progress, self.mask_illegal)
@@ -205,14 +168,9 @@ class AbstractValueLearner(AbstractLearner):
         def loss(model: Model) -> tuple[Float[Array, ""], Metrics]:
             return self.loss(model, state.target, target_memory, chunk, progress)
 
-        (_, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(state.model)
-        step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
-        model: Model = eqx.apply_updates(state.model, step)
-        target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model.value, state.target)
+        state, metrics = self.descend(state, loss)
         # The last observation opens the next chunk too, so the target remembers only what came before it.
-        context = jax.tree.map(lambda leaf: leaf[-2], target_memory)
-        metrics |= {"gradient_norm": optax.tree.norm(gradient)}
-        return TrainState(model, target, opt_state, state.updates + 1), context, metrics
+        return state, jax.tree.map(lambda leaf: leaf[-2], target_memory), metrics
 
     def loss(
         self, model: Model, target: AbstractValueModel, target_memory: Memory, chunk: Chunk, progress: Float[Array, ""]

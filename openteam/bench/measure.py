@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from openteam.bench.timing import compile_twice, lowered, seconds_per_call
+from openteam.compile_cache import once_jit
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
@@ -43,7 +44,7 @@ def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: 
     """Training and collecting, beside plain matrix products of the widest layer at the rows of an update."""
     key, chunk = make_key(0), learner.envs * learner.update_every
     act = way_of_acting(learner)
-    carry = eqx.filter_jit(start_carry)(task, learner, key)
+    carry = once_jit(start_carry)(task, learner, key)
     updates = jnp.asarray(max(1, 16_000 // chunk))
     program = compile_twice(advance, task, learner, carry, key, updates, updates * 1000)
     train = seconds_per_call(lambda: program.call(task, learner, carry, key, updates, updates * 1000), budget)

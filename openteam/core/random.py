@@ -67,3 +67,9 @@ FUSED = jax_random.define_prng_impl(
 def key(seed: int) -> Key[Array, ""]:
     """The root of all randomness of a run."""
     return jax.random.key(seed, impl=FUSED)
+
+
+def settled(key: Key[Array, "*batch"]) -> Key[Array, "*batch"]:
+    """The same key, derived once. Otherwise XLA derives it anew in all that uses it: quick to run, slow to compile."""
+    data = jax.lax.optimization_barrier(jax.random.key_data(key))
+    return jax.random.wrap_key_data(data, impl=jax.random.key_impl(key))

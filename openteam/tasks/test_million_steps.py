@@ -2,12 +2,12 @@
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from openteam.compile_cache import quick_jit
 from openteam.core.random import key as make_key
 from openteam.registry import make
 from openteam.tasks.observation_pages import layout_of
@@ -84,7 +84,7 @@ WORLDS = {
 }
 
 
-@eqx.filter_jit
+@quick_jit
 def play(task, layout, promises, key):
     """How often each promise was broken."""
 

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from openteam.compile_cache import use_compile_cache
+from openteam.compile_cache import once_jit, use_compile_cache
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
@@ -76,11 +76,18 @@ class Training:
         self.interval = settings.interval(self.chunk)
         self.keys = jnp.stack([make_key(seed) for seed in seeds])
         self.alone = len(self.seeds) == 1
-        start = eqx.filter_jit(over_seeds(start_carry, self.alone, (None, None, 0)))
-        self.begin = lambda: start(task, learner, self.one_or_all(split_key(self.keys, 0)))
+        self.start = over_seeds(start_carry, self.alone, (None, None, 0))
         self.advance = eqx.filter_jit(over_seeds(advance, self.alone, (None, None, 0, 0, None, None)))
         self.carry: Carry | None = None
         self.updates = 0
+
+    def begin(self) -> Carry:
+        """A carry that has learned nothing."""
+        return once_jit(self.start)(self.task, self.learner, self.first_key)
+
+    @property
+    def first_key(self) -> Any:
+        return self.one_or_all(split_key(self.keys, 0))
 
     def one_or_all(self, batched: Any) -> Any:
         return jax.tree.map(lambda leaf: leaf[0], batched) if self.alone else batched
@@ -228,7 +235,8 @@ def resume_training(path: Path | str) -> Training:
         folder.cut_rows(dict.fromkeys(ROW_FILES, 0))
         return training
     header = read_header(folder.state)
-    training.carry = load_tree(folder.state, jax.eval_shape(training.begin))
+    like = jax.eval_shape(lambda: training.start(training.task, training.learner, training.first_key))
+    training.carry = load_tree(folder.state, like)
     training.updates = header["updates"]
     folder.cut_rows(header["rows"])
     return training

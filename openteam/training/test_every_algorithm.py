@@ -8,6 +8,7 @@ import jax
 import pytest
 
 import openteam
+from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.learner import AbstractLearner
 from openteam.evaluation import episodes
@@ -18,7 +19,8 @@ from openteam.training.driver import Progress, Report, Training, finished, resum
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.settings import Settings
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+# Compiling costs more than running here.
+PLAY, BEGIN, ADVANCE = once_jit(inspect.unwrap(episodes.play)), once_jit(start_carry), once_jit(advance)
 TASK = openteam.make("probe-match")
 CHUNK = 2 * 2
 SMALL = {"envs": 2, "update_every": 2, "replay": 3 * CHUNK, "minibatches": 2}
@@ -34,19 +36,17 @@ def tiny(learner: AbstractLearner) -> AbstractLearner:
 
 @pytest.fixture(autouse=True)
 def evaluated_quickly(monkeypatch) -> None:
-    """Compiled with less care: compiling costs more than running here."""
-    play = eqx.filter_jit(inspect.unwrap(episodes.play), compiler_options=ONCE)
-    monkeypatch.setattr(episodes, "play", play)
+    monkeypatch.setattr(episodes, "play", PLAY)
 
 
 def trained_quickly(training: Training) -> Training:
     """The same training, compiled with less care."""
-    training.advance = eqx.filter_jit(advance, compiler_options=ONCE)
+    training.advance = ADVANCE
     return training
 
 
 def started(learner: AbstractLearner, first: Carry, folder) -> Training:
-    """A run that begins here. To compile its beginning would cost as much as all the rest."""
+    """A run that begins here."""
     training = trained_quickly(start_training(TASK, learner, SETTINGS, [0], [folder]))
     training.begin = lambda: first
     return training
@@ -96,8 +96,7 @@ def learner(request) -> AbstractLearner:
 @jax.debug_key_reuse(False)  # its check makes every call slow
 def test_a_killed_run_ends_as_an_unkilled_one_and_is_loaded_as_it_was_trained(learner, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    with jax.disable_jit():
-        first = start_carry(TASK, learner, random.key(0))
+    first = BEGIN(TASK, learner, random.key(0))
     training = started(learner, first, whole)
     training.run()
     with pytest.raises(Killed):

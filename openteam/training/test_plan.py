@@ -122,8 +122,8 @@ def test_more_processes_than_cores_are_refused(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def env(tmp_path_factory):
-    """One compile cache for all processes of this module."""
-    return os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
+    """What users have: programs compiled with care, and one cache for all processes of this module."""
+    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
 
 
 def start(path: Path, env: dict[str, str]) -> subprocess.Popen[str]:
