@@ -24,13 +24,13 @@ from jaxtyping import Array, Float, Int
 from openteam.algorithms import GNN, GPL, QL
 from openteam.algorithms.test_gpl import RULES, EitherRule, number
 from openteam.algorithms.value_learning import AbstractValueLearner, team_of
+from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.learner import TrainState
 from openteam.task import Task
-from openteam.training.loop import advance, start_carry
+from openteam.training.loop import Carry, advance, start_carry
 from openteam.worlds.probes import PROBES, AbstractPayoff, ProbeState
 
-OPTIONS = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
 UPDATES, STEPS = 800, 24
 SMALL: dict[str, Any] = {
     "envs": 8, "update_every": 6, "learning_rate": 3e-3, "discount": 0.6, "target_rate": 0.05, "encoder_width": 24,
@@ -108,16 +108,23 @@ def play(task: Task, learner: AbstractValueLearner, state: TrainState, key: jax.
 def solved(name: str, rules: tuple[int, ...]) -> Played:
     """Every probe, learned and then played, ``[probes, rules, steps, ...]``."""
 
-    def one(probe: jax.Array, rule: jax.Array, *keys: jax.Array) -> Played:
-        task, learner = one_probe(probe), eqx.tree_at(lambda a: a.rule.index, LEARNERS[name], rule)
-        carry = start_carry(task, learner, keys[0])
-        carry, _ = advance(task, learner, carry, keys[1], number(UPDATES), number(UPDATES))
-        return play(task, learner, carry.train, keys[2])
+    def case(probe: jax.Array, rule: jax.Array) -> tuple[Task, AbstractValueLearner]:
+        return one_probe(probe), eqx.tree_at(lambda a: a.rule.index, LEARNERS[name], rule)
+
+    def begin(probe: jax.Array, rule: jax.Array, key: jax.Array) -> Carry:
+        return start_carry(*case(probe, rule), key)
+
+    def learn(probe: jax.Array, rule: jax.Array, key: jax.Array, carry: Carry) -> Played:
+        task, learner = case(probe, rule)
+        k_advance, k_play = jax.random.split(key)
+        carry, _ = advance(task, learner, carry, k_advance, number(UPDATES), number(UPDATES))
+        return play(task, learner, carry.train, k_play)
 
     with jax.debug_key_reuse(False):  # the check takes it for a use when vmap transposes keys
-        keys = [jax.random.split(random.key(n), (len(PROBES), len(rules))) for n in range(3)]
-        everywhere = jax.vmap(jax.vmap(one, (None, 0, 0, 0, 0)), (0, None, 0, 0, 0))
-        return jax.jit(everywhere, compiler_options=OPTIONS)(jnp.arange(len(PROBES)), jnp.array(rules), *keys)
+        k_begin, k_learn = (jax.random.split(random.key(n), (len(PROBES), len(rules))) for n in range(2))
+        cases = jnp.arange(len(PROBES)), jnp.array(rules)
+        carry = once_jit(jax.vmap(jax.vmap(begin, (None, 0, 0)), (0, None, 0)))(*cases, k_begin)
+        return quick_jit(jax.vmap(jax.vmap(learn, (None, 0, 0, 0)), (0, None, 0, 0)))(*cases, k_learn, carry)
 
 
 @pytest.fixture(params=CASES)
