@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PyTree
 
 from openteam.algorithms.rules import AbstractRule, QLearning, check_rates
@@ -79,5 +80,6 @@ class AbstractTDLearner(AbstractLearner):
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
         model: Any = eqx.apply_updates(state.model, step)
         target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model.value, state.target)
-        metrics |= {"gradient_norm": optax.tree.norm(gradient)}
+        flat, _ = ravel_pytree(gradient)  # which the optimiser has anyway: one sum, not one for every parameter
+        metrics |= {"gradient_norm": jnp.linalg.norm(flat)}
         return TrainState(model, target, opt_state, state.updates + 1), metrics

@@ -218,7 +218,8 @@ class ParticleBelief(AbstractBelief):
             particles, proposed = jax.vmap(self.advance)(particles, *now)
             return particles, (particles, proposed)
 
-        _, (particles, proposed) = jax.lax.scan(step, before, (memory.noise, seen, starts), unroll=1)
+        # For its gradient a step is computed again: kept, a program took no less time and more memory to compile.
+        _, (particles, proposed) = jax.lax.scan(jax.checkpoint(step), before, (memory.noise, seen, starts))
         return hypotheses(particles), self.terms(particles, proposed, truth)
 
     def terms(
