@@ -56,13 +56,22 @@ class Record:
                 task,
                 seed=self.seed,
                 episodes=self.episodes,
-                learner=name or "",
+                learner=called(name, task),
                 belief=self.belief,
             )
         ]
         write_recordings(self.out, task, recordings, self.frames)
         returns = ", ".join(f"{recording.total:.4g}" for recording in recordings)
         Console().print(f"{self.out}: {task.name} {self.split}, return {returns}", highlight=False)
+
+
+def called(name: str | None, task: Task) -> str:
+    """What stands above a picture: a type's name, or the last two folders of a run, such as gpl-q/seed-0."""
+    if name is None or name in task.pool.names:
+        return name or ""
+    path = Path(name).resolve()
+    run = path.parents[1] if path.is_file() else path
+    return "/".join(run.parts[-2:])
 
 
 def find_policy(name: str | None, task: Task) -> AbstractPolicy:

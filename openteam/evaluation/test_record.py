@@ -23,7 +23,7 @@ from openteam.evaluation.record import (
     record_all,
     write_recordings,
 )
-from openteam.record_command import Record, find_policy
+from openteam.record_command import Record, called, find_policy
 from openteam.teammates import Uniform
 from openteam.views import FullView, Window
 
@@ -180,3 +180,11 @@ def test_the_learner_can_be_random_or_one_of_the_teammate_types():
 def test_a_policy_that_is_neither_a_run_nor_a_type_is_refused():
     with pytest.raises(UserError, match=r"no run 'H9'.*one of: H1, .*H8"):
         find_policy("H9", openteam.make("lbf"))
+
+
+def test_above_a_picture_stands_a_short_name(tmp_path):
+    task, run = openteam.make("lbf"), tmp_path / "runs/gpl-q/seed-3"
+    checkpoint = run / "checkpoints/16000.safetensors"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    assert [called(name, task) for name in (None, "H3", str(run), str(checkpoint))] == ["", "H3", *["gpl-q/seed-3"] * 2]
