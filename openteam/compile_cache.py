@@ -20,7 +20,7 @@ def quick_jit(function: Function) -> Function:
 
 
 def once_jit(function: Function) -> Function:
-    """``eqx.filter_jit`` for what runs once, such as the beginning of a run: a quarter of the time to compile."""
+    """``eqx.filter_jit`` for what runs once, such as the beginning of a run: half the time to compile."""
     return cast(Any, eqx.filter_jit)(function, compiler_options=QUICKEST_TO_COMPILE)
 
 

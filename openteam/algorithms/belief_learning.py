@@ -96,10 +96,10 @@ def values_of_seen(
     visible: Bool[Array, "slots"],
 ) -> Float[Array, "samples"]:
     """Q(u_k, a_V): what those in sight did is known, what the others do is left to the agent model."""
-    done = jax.nn.one_hot(actions, logits.shape[-1])
+    taken = jax.nn.one_hot(actions, logits.shape[-1])
 
     def one(representation: Array, exists: Array, logits: Array) -> Array:
-        choice = jnp.where(visible[:, None], done, jax.lax.stop_gradient(jax.nn.softmax(logits)))
+        choice = jnp.where(visible[:, None], taken, jax.lax.stop_gradient(jax.nn.softmax(logits)))
         return expected_value(value(representation), choice, exists)
 
     return jax.vmap(one)(hypotheses.representation, hypotheses.exists, logits)
@@ -243,6 +243,6 @@ def previous_actions(chunk: Chunk) -> Int[Array, "time envs"]:
 def agent_model_loss(logits: Float[Array, "time envs samples slots actions"], chunk: Chunk) -> Float[Array, ""]:
     """Negative log likelihood of what teammates in sight did, the mean over them and over hypotheses."""
     seen = acted_on(chunk).obs.visible.at[..., 0].set(False)[..., None, :]
-    done = jax.nn.one_hot(chunk.truth.actions, logits.shape[-1])[..., None, :, :]
-    log_likelihood = (jax.nn.log_softmax(logits) * done).sum(-1).mean(-2, keepdims=True)
+    taken = jax.nn.one_hot(chunk.truth.actions, logits.shape[-1])[..., None, :, :]
+    log_likelihood = (jax.nn.log_softmax(logits) * taken).sum(-1).mean(-2, keepdims=True)
     return -jnp.where(seen, log_likelihood, 0).sum() / jnp.maximum(seen.sum(), 1)

@@ -9,7 +9,6 @@ from openteam.algorithms.dgn import DGN
 from openteam.algorithms.ippo import IPPO
 from openteam.algorithms.maddpg import MADDPG
 from openteam.algorithms.rules import Schedule
-from openteam.algorithms.test_replay import ONCE
 from openteam.core import random
 from openteam.training.loop import advance, start_carry
 from openteam.worlds.probes import PROBES
@@ -36,7 +35,7 @@ def test_a_team_learns_what_is_right_alone_and_what_is_right_in_company(name):
     """Two steps alone and two in company: 1 for each who is there, if slot 0 does the right thing."""
     task, learner, count = PROBES["company"](), LEARNERS[name], jnp.asarray(UPDATES[name])
 
-    @eqx.filter_jit(compiler_options=ONCE)
+    @eqx.filter_jit
     def train(key):
         k_start, k_train = jax.random.split(key)
         return advance(task, learner, start_carry(task, learner, k_start), k_train, count, count)[1]

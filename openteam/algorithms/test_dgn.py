@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from openteam.algorithms.dgn import DGN, DGNModel, look, relation_change
-from openteam.algorithms.test_replay import ONCE, SLOTS, some_teams
+from openteam.algorithms.test_replay import SLOTS, some_teams
 from openteam.algorithms.test_replay_learning import LEARNERS, random_model, slope_of
 from openteam.core.types import Observation
 from openteam.errors import UserError
@@ -26,7 +26,7 @@ def target() -> DGNModel:
     return random_model("dgn", 1)
 
 
-draw_graph = eqx.filter_jit(lambda model, *team: model(*team), compiler_options=ONCE)
+draw_graph = eqx.filter_jit(lambda model, *team: model(*team))
 
 
 def a_team(slots: int, seed: int = 0) -> tuple[jax.Array, jax.Array]:
@@ -67,9 +67,9 @@ def test_an_agent_alone_attends_to_itself_only(model):
 def test_whoever_acts_draws_the_graph_that_updates_draw(model):
     team = jax.tree.map(lambda leaf: leaf[:1], some_teams().before)
     team = dataclasses.replace(team, shared=team.shared[:, :1].repeat(SLOTS, 1), exists=jnp.ones((1, SLOTS), bool))
-    values, _ = jax.jit(look, compiler_options=ONCE)(model, team)
+    values, _ = jax.jit(look)(model, team)
     policy = LEARNERS["dgn"].frozen(model)
-    decide = jax.jit(lambda obs: policy.action_values(obs), compiler_options=ONCE)
+    decide = jax.jit(lambda obs: policy.action_values(obs))
     for slot in range(SLOTS):
         rows = viewer_first(team.own[0], jnp.asarray(slot))
         obs = Observation(rows, team.shared[0, 0], team.exists[0], team.legal[0, slot])
@@ -79,7 +79,7 @@ def test_whoever_acts_draws_the_graph_that_updates_draw(model):
 EVEN = jnp.full((2, 3, 3), 1 / 3)
 SHARP = jnp.array([[[0.5, 0.25, 0.25]] * 3, [[0.2, 0.2, 0.6]] * 3])
 ALL = jnp.ones(3, bool)
-change = jax.jit(relation_change, compiler_options=ONCE)
+change = jax.jit(relation_change)
 
 
 def test_attention_that_stays_the_same_costs_nothing():
@@ -104,7 +104,7 @@ def test_only_attention_to_those_who_stay_is_compared():
 def test_the_next_attention_is_a_constant_and_a_newcomer_breaks_nothing():
     newcomer = jnp.array([True, True, False])  # unheard of now, heard by all afterwards
     now = EVEN.at[..., 2].set(0).at[..., :2].set(0.5)
-    slope = jax.jit(jax.grad(lambda *pair: relation_change(*pair, newcomer).sum(), (0, 1)), compiler_options=ONCE)
+    slope = jax.jit(jax.grad(lambda *pair: relation_change(*pair, newcomer).sum(), (0, 1)))
     to_now, to_after = slope(now, SHARP)
     assert (to_after == 0).all()
     assert np.isfinite(to_now).all()
@@ -119,8 +119,7 @@ def losses(target):
 def test_targets_follow_the_rule_written_out_in_python(model, target, losses):
     batch = some_teams(batch=40)
     values, next_values = (
-        np.asarray(jax.jit(look, compiler_options=ONCE)(*pair)[0])
-        for pair in ((model, batch.before), (target, batch.after))
+        np.asarray(jax.jit(look)(*pair)[0]) for pair in ((model, batch.before), (target, batch.after))
     )
     errors = []
     for team in range(len(values)):

@@ -13,7 +13,6 @@ from openteam.errors import UserError
 from openteam.training.rollout import collect, start_actor
 from openteam.worlds.probes import PROBES
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 LEARNER = DVRL(
     envs=4, update_every=6, particles=3, observation_width=6, action_size=2, latent=3, hidden=5, places=4
 )  # fmt: skip
@@ -24,7 +23,7 @@ def rollout():
     """A state, a chunk that begins and ends in the middle of episodes, and its replay."""
     task = PROBES["company"]()
 
-    @eqx.filter_jit(compiler_options=ONCE)
+    @eqx.filter_jit
     def play(k_init, k_start, k_first, k_steps):
         state = LEARNER.init(k_init, task.spec)
         policy = LEARNER.policy(state.model, jnp.zeros(()))
@@ -45,7 +44,7 @@ def test_replay_equals_rollout(rollout):
 
 def test_an_update_counts_itself_tells_everything_and_never_reads_the_truth(rollout):
     state, chunk, _ = rollout
-    update = jax.jit(lambda c: LEARNER.update(state, (), c, jnp.zeros(())), compiler_options=ONCE)
+    update = jax.jit(lambda c: LEARNER.update(state, (), c, jnp.zeros(())))
     after, _, metrics = update(chunk)
     lied_to = eqx.tree_at(lambda c: c.truth, chunk, jax.tree.map(jnp.zeros_like, chunk.truth))
     jax.tree.map(np.testing.assert_array_equal, after, update(lied_to)[0])
@@ -62,7 +61,7 @@ def test_an_update_counts_itself_tells_everything_and_never_reads_the_truth(roll
 
 def test_a_decision_depends_on_nothing_that_cannot_be_seen(rollout):
     state, _, _ = rollout
-    policy, act = LEARNER.frozen(state.model), eqx.filter_jit(LEARNER.frozen(state.model).act, compiler_options=ONCE)
+    policy, act = LEARNER.frozen(state.model), eqx.filter_jit(LEARNER.frozen(state.model).act)
     rng, visible = np.random.default_rng(0), jnp.array([True, False, True])
     rows = jnp.where(visible[:, None], jnp.float32(rng.normal(size=(3, 3))), 0)
     obs = Observation(rows, jnp.ones(2), visible, jnp.ones(2, bool))

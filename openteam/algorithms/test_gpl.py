@@ -28,7 +28,6 @@ from openteam.training.rollout import collect, start_actor
 from openteam.worlds.probes import Arrival, Constant, Probe, Stubborns
 
 RULES = {"q": QLearning(Schedule(1.0, 0.2)), "spi": SoftPolicyIteration(Schedule(1.0, 0.2))}
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 OFTEN = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
 TINY: dict[str, int] = {
     "encoder_width": 8, "hidden": 7, "type_size": 6, "utility_width": 8, "rank": 2,
@@ -92,7 +91,7 @@ def foraging() -> tuple[TrainState, dict[str, Chunk]]:
         actor = start_actor(task, policy, random.key(1), FORAGER.envs)
         return collect(task, policy, actor, random.key(2), FORAGER.update_every)[1]
 
-    played = jax.jit(play, compiler_options=ONCE)
+    played = jax.jit(play)
     return state, {name: played(EitherRule(number(index))) for index, name in enumerate(RULES)}
 
 
@@ -107,7 +106,7 @@ def replayed(foraging) -> Any:
     chunk = chunks["q"]
     look = jax.vmap(FORAGER.frozen(state.model).action_values)
 
-    @eqx.filter_jit(compiler_options=ONCE)
+    @eqx.filter_jit
     def replay(fresh: jax.Array) -> ValueMemory:
         def step(memory: ValueMemory, now: tuple) -> tuple:
             _, _, memory = look(memory, *now)
@@ -131,7 +130,7 @@ def test_replaying_a_chunk_gives_the_memories_of_the_rollout_bit_for_bit(foragin
 def test_unrolling_the_recurrence_alone_gives_them_up_to_rounding(foraging):
     state, chunks = foraging
     chunk = chunks["q"]
-    unroll = jax.jit(TypeInference.unroll, compiler_options=ONCE)
+    unroll = jax.jit(TypeInference.unroll)
     for model, before, memory in (
         (state.model.value, chunk.before.value, chunk.memory.value),
         (state.model.agent, chunk.before.agent, chunk.memory.agent),
@@ -173,7 +172,7 @@ def test_a_model_of_three_slots_acts_in_teams_of_one_and_of_a_thousand(foraging)
     alone = eqx.tree_at(lambda o: o.visible, seen, jnp.arange(3) == 0)
     single = Observation(seen.agents[:1], seen.shared, jnp.ones(1, bool), seen.legal)
 
-    @eqx.filter_jit(compiler_options=ONCE)
+    @eqx.filter_jit
     def decide(obs: Observation) -> tuple:
         slots = len(obs.visible)
         memory, fresh = policy.start(slots), jnp.ones(slots, bool)
@@ -199,7 +198,7 @@ def cut_task() -> Task:
     return Task(world, openness, Pool((Stubborns(),)), horizon=3, time_limit_terminates=False)
 
 
-@eqx.filter_jit(compiler_options=ONCE)
+@eqx.filter_jit
 def update(learner: GPL, state: TrainState, context: Any, chunk: Chunk) -> tuple:
     return learner.update(state, context, chunk, jnp.zeros(()))
 
@@ -216,7 +215,7 @@ def cut() -> tuple[TrainState, Chunk]:
         actor = start_actor(task, policy, random.key(1), CUT.envs)
         return collect(task, policy, actor, random.key(2), CUT.update_every)[1]
 
-    chunk = jax.jit(play, compiler_options=ONCE)()
+    chunk = jax.jit(play)()
     assert (chunk.timesteps.discount == 1).all()
     assert chunk.timesteps.ends[:, 0].tolist() == [False, False, False, True, False, False]
     assert chunk.timesteps.joined[:, 0, 1].tolist() == [False, False, True, False, False, True]
@@ -228,7 +227,7 @@ def terminal(chunk: Chunk) -> Chunk:
     return eqx.tree_at(lambda c: c.timesteps.discount, chunk, chunk.timesteps.discount * ~chunk.timesteps.ends)
 
 
-@eqx.filter_jit(compiler_options=ONCE)
+@eqx.filter_jit
 def targets_by_hand(state: TrainState, chunk: Chunk) -> tuple:
     """y of every step, from the true successor, from its first action, from what is seen next; the target's memory."""
     model = Model(state.target, state.model.agent, state.model.spec)

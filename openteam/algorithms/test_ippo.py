@@ -17,7 +17,6 @@ from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth
 from openteam.errors import UserError
 from openteam.worlds.probes import PROBES
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 SPEC = Spec(agent_features=2, shared_features=0, actions=3)
 LEARNER = IPPO(envs=4, update_every=5, epochs=2, minibatches=2, width=8, discount=0.9, trace=0.8)
 TIME, ROWS, SLOTS = 5, 8, 2
@@ -53,17 +52,17 @@ def draw_chunk(seed=0):
 
 @pytest.fixture(scope="module")
 def state():
-    return jax.jit(LEARNER.init, static_argnums=1, compiler_options=ONCE)(random.key(0), SPEC)
+    return jax.jit(LEARNER.init, static_argnums=1)(random.key(0), SPEC)
 
 
 @pytest.fixture(scope="module")
 def batch(state):
-    return jax.jit(LEARNER.batch, compiler_options=ONCE)(state.model, draw_chunk())
+    return jax.jit(LEARNER.batch)(state.model, draw_chunk())
 
 
 def test_targets_follow_the_recursion_written_out_in_python(state, batch):
     chunk = draw_chunk()
-    critic = jax.jit(jax.vmap(jax.vmap(lambda obs: state.model.critic(obs)[0])), compiler_options=ONCE)
+    critic = jax.jit(jax.vmap(jax.vmap(lambda obs: state.model.critic(obs)[0])))
     value, final = np.asarray(critic(chunk.timesteps.obs)), np.asarray(critic(chunk.timesteps.final_obs))
     led = chunk.timesteps
     reward, discount, ends = (np.asarray(leaf) for leaf in (led.reward, led.discount, led.ends))
@@ -86,7 +85,7 @@ def test_advantages_are_normalised_over_those_who_were_there(batch):
 
 @pytest.fixture(scope="module")
 def updated(state):
-    update = jax.jit(LEARNER.update, compiler_options=ONCE)
+    update = jax.jit(LEARNER.update)
     return lambda chunk: update(state, (), chunk, jnp.asarray(0.3))
 
 
@@ -121,7 +120,7 @@ def test_an_update_is_the_same_every_time_and_counts_itself(updated):
 
 
 def test_before_the_first_step_nothing_is_clipped_and_an_undecided_policy_has_full_entropy(state, batch):
-    _, metrics = jax.jit(LEARNER.loss, compiler_options=ONCE)(state.model, batch, jnp.zeros(()))
+    _, metrics = jax.jit(LEARNER.loss)(state.model, batch, jnp.zeros(()))
     assert metrics["clip_fraction"] == 0
     assert metrics["kl"] == pytest.approx(0, abs=1e-6)
     assert metrics["entropy"] == pytest.approx(np.log(3), abs=1e-2)
@@ -130,7 +129,7 @@ def test_before_the_first_step_nothing_is_clipped_and_an_undecided_policy_has_fu
 def test_a_ratio_beyond_the_clip_no_longer_pulls_at_the_policy(state, batch):
     plain = dataclasses.replace(LEARNER, entropy=Schedule(0.0, 0.0), value_weight=0.0)
 
-    @eqx.filter_jit(compiler_options=ONCE)
+    @eqx.filter_jit
     def pull(log_ratio, advantage):
         moved = (batch.log_probability - log_ratio, jnp.full_like(batch.advantage, advantage))
         moved = eqx.tree_at(lambda b: (b.log_probability, b.advantage), batch, moved)
@@ -154,7 +153,7 @@ def test_settings_that_cannot_work_are_refused(wrong, message):
 
 
 def test_a_clone_learns_only_from_those_who_were_there(state):
-    chunk, loss = draw_chunk(), jax.jit(cross_entropy, compiler_options=ONCE)
+    chunk, loss = draw_chunk(), jax.jit(cross_entropy)
     absent = ~chunk.truth.exists[..., 0]
 
     def others(rows):

@@ -16,7 +16,6 @@ from openteam.errors import UserError
 from openteam.training.rollout import collect, start_actor
 from openteam.worlds.probes import PROBES
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 LEARNER = PPO(envs=4, update_every=12, epochs=1, minibatches=4, width=8, places=4)
 
 
@@ -25,7 +24,7 @@ def rollout():
     """A state, a chunk of several episodes in each of which somebody joins, what networks see, and the batch of it."""
     task = PROBES["company"]()
 
-    @eqx.filter_jit(compiler_options=ONCE)
+    @eqx.filter_jit
     def play(k_init, k_start, k_steps):
         state = LEARNER.init(k_init, task.spec)
         policy = LEARNER.policy(state.model, jnp.zeros(()))
@@ -64,7 +63,7 @@ def test_an_undecided_policy_is_begun_with_and_all_places_are_used(rollout):
 
 def test_advantages_are_normalised_in_every_minibatch(rollout):
     state, _, _, _, batch, _ = rollout
-    loss = jax.jit(lambda b: LEARNER.loss(state.model, b, jnp.zeros(()))[1]["policy_loss"], compiler_options=ONCE)
+    loss = jax.jit(lambda b: LEARNER.loss(state.model, b, jnp.zeros(()))[1]["policy_loss"])
     some = jax.tree.map(lambda leaf: leaf[:12], batch)
     moved = some.log_probability + jnp.linspace(-0.1, 0.1, 12)
     some = eqx.tree_at(lambda b: (b.log_probability, b.advantage), some, (moved, jnp.arange(12.0) ** 2))

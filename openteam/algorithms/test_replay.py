@@ -11,7 +11,6 @@ from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth
 from openteam.errors import UserError
 
 SPEC = Spec(agent_features=2, shared_features=3, actions=4)
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 TIME, ENVS, SLOTS = 2, 3, 2
 ROWS = ENVS * SLOTS
 
@@ -57,8 +56,8 @@ def filled(chunks: int) -> Transition:
     return replay
 
 
-add = jax.jit(push, compiler_options=ONCE)
-draw = jax.jit(sample, static_argnums=(3, 4), compiler_options=ONCE)
+add = jax.jit(push)
+draw = jax.jit(sample, static_argnums=(3, 4))
 
 
 def some_teams(seed: int = 0, batch: int = 12) -> Transition:

@@ -10,7 +10,7 @@ from openteam.algorithms.dgn import DGN
 from openteam.algorithms.maddpg import MADDPG
 from openteam.algorithms.replay import Transition
 from openteam.algorithms.replay_learning import AbstractReplayLearner
-from openteam.algorithms.test_replay import ENVS, ONCE, SLOTS, SPEC, TIME, chunk_of, some_teams
+from openteam.algorithms.test_replay import ENVS, SLOTS, SPEC, TIME, chunk_of, some_teams
 from openteam.core import random
 from openteam.errors import UserError
 
@@ -35,7 +35,7 @@ def random_model(name: str, seed: int):
 
 def slope_of(name: str, target):
     """Losses, metrics and the gradient of one batch, as a function of model and batch."""
-    slope = jax.jit(jax.value_and_grad(LEARNERS[name].loss, has_aux=True), compiler_options=ONCE)
+    slope = jax.jit(jax.value_and_grad(LEARNERS[name].loss, has_aux=True))
     return lambda model, batch: slope(model, target, batch, random.key(5))
 
 
@@ -78,8 +78,8 @@ def test_nothing_is_learned_before_the_warm_up_is_over_and_the_target_follows_af
         context = learner.context(state, SLOTS)
         return state, jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ENVS * SLOTS, *leaf.shape)), context)
 
-    before, context = jax.jit(start, compiler_options=ONCE)(random.key(0))
-    update = jax.jit(learner.update, compiler_options=ONCE)
+    before, context = jax.jit(start)(random.key(0))
+    update = jax.jit(learner.update)
     still, context, _ = update(before, context, chunk_of(0), 0.0)
     assert eqx.tree_equal(still.model, before.model)
     learned, _, metrics = update(still, context, chunk_of(1), 0.0)

@@ -18,7 +18,6 @@ from openteam.core import random
 from openteam.training.loop import advance, start_carry
 from openteam.worlds.probes import PROBES
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 NAMES, STEPS = ("lamp", "delayed", "own_action", "company"), 16
 LEARNERS = {
     "ppo": PPO(
@@ -74,7 +73,7 @@ def test_values_and_actions_are_the_best_ones(name):
     numbers = jnp.array([list(PROBES).index(probe) for probe in NAMES])
     with jax.debug_key_reuse(False):  # the check takes it for a use when vmap transposes keys
         keys = jnp.stack([jax.random.split(random.key(n), len(NAMES)) for n in range(4)])
-        played = jax.jit(jax.vmap(learn_and_play), compiler_options=ONCE)(numbers, *keys)
+        played = jax.jit(jax.vmap(learn_and_play))(numbers, *keys)
     for probe, worth, best, chosen in zip(NAMES, *map(np.asarray, played), strict=True):
         np.testing.assert_array_equal(chosen, best, probe)
         np.testing.assert_allclose(worth, best, atol=0.25, err_msg=probe)

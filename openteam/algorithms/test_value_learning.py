@@ -24,7 +24,6 @@ from openteam.teammates import Pool
 from openteam.training.rollout import collect, start_actor
 from openteam.worlds.probes import Arrival, Constant, Probe, Stubborns
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 TINY: dict[str, Any] = {
     "envs": 3, "update_every": 12, "discount": 0.7, "learning_rate": 0.01, "encoder_width": 8, "hidden": 7,
     "type_size": 6, "utility_width": 8, "message_width": 8, "embedding": 8, "readout_width": 8, "mask_illegal": True,
@@ -67,7 +66,7 @@ def update(learner: AbstractValueLearner, state: TrainState, chunk: Chunk) -> tu
     return learner.update(state, context, chunk, jnp.zeros(()))
 
 
-learn = eqx.filter_jit(update, compiler_options=ONCE)
+learn = eqx.filter_jit(update)
 
 
 class Case(eqx.Module):
@@ -80,13 +79,13 @@ class Case(eqx.Module):
 def case(request) -> Case:
     task, learner = short_game(), LEARNERS[request.param]
     state = random_state(learner, task.spec)
-    chunk = eqx.filter_jit(play, compiler_options=ONCE)(task, learner, state.model)
+    chunk = eqx.filter_jit(play)(task, learner, state.model)
     assert chunk.timesteps.ends.any()
     assert (chunk.timesteps.joined & ~chunk.timesteps.ends[..., None]).any()
     return Case(learner, state, chunk)
 
 
-@eqx.filter_jit(compiler_options=ONCE)
+@eqx.filter_jit
 def by_hand(case: Case) -> tuple[jax.Array, Any]:
     """Squared errors of every step, one after the other, and the places that the rollout should have had."""
     model, target = case.state.model, case.state.target

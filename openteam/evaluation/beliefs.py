@@ -43,8 +43,8 @@ def score(belief: Belief, truth: Truth, visible: Bool[Array, "slots"]) -> Sums:
         "entropy": (-(weight * jnp.log(jnp.maximum(weight, 1e-30))).sum(), jnp.ones(())),
     }
     if belief.actions is not None:
-        done = jax.nn.one_hot(truth.actions, belief.actions.shape[-1])
-        likelihood = jnp.einsum("k,kja,ja->j", weight, belief.actions, done)
+        taken = jax.nn.one_hot(truth.actions, belief.actions.shape[-1])
+        likelihood = jnp.einsum("k,kja,ja->j", weight, belief.actions, taken)
         log_likelihood = jnp.log(jnp.maximum(likelihood, 1e-30))
         sums |= {"seen_actions": masked(log_likelihood, there & visible), "all_actions": masked(log_likelihood, there)}
     if belief.agents is not None and belief.shared is not None:

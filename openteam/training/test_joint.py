@@ -16,7 +16,6 @@ from openteam.training.joint import act_together, start_joint_actor
 from openteam.training.rollout import collect
 from openteam.worlds.lbf import Foraging
 
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 ENVS, STEPS, SLOTS = 6, 40, 3
 OPENNESS = Lifetimes(cap=3, start_low=2, start_high=3, lifetime=(3, 6), wait=(1, 3))
 TASK = Task(Foraging(size=5, foods=2), OPENNESS, Pool((Foragers(),)), horizon=15)
@@ -35,7 +34,7 @@ def played():
         actor = start_joint_actor(TASK, UniformRandom(), k_start, ENVS)
         return collect(TASK, UniformRandom(), actor, k_play, STEPS, act_together)
 
-    actor, rows = jax.jit(play, compiler_options=ONCE)(random.key(0))
+    actor, rows = jax.jit(play)(random.key(0))
     return actor.env, jax.tree.map(split_rows, rows)
 
 

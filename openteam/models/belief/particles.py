@@ -218,7 +218,7 @@ class ParticleBelief(AbstractBelief):
             particles, proposed = jax.vmap(self.advance)(particles, *now)
             return particles, (particles, proposed)
 
-        # For its gradient a step is computed again: kept, a program took no less time and more memory to compile.
+        # A step is computed again for its gradient. To keep it was no faster, and took more memory to compile.
         _, (particles, proposed) = jax.lax.scan(jax.checkpoint(step), before, (memory.noise, seen, starts))
         return hypotheses(particles), self.terms(particles, proposed, truth)
 

@@ -14,7 +14,6 @@ from openteam.models.belief.resampling import log_mean_exp
 
 INPUTS, ACTIONS, PARTICLES, LATENT, HIDDEN = 2, 3, 4, 2, 3
 NO = jnp.zeros((), bool)
-ONCE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +21,7 @@ def model():
     make = jax.jit(
         lambda key: Filter(
             key, INPUTS, ACTIONS, particles=PARTICLES, observation_width=5, action_size=2, latent=LATENT, hidden=HIDDEN
-        ),
-        compiler_options=ONCE,
+        )
     )
     return make(random.key(0))
 
