@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import multiprocessing
 import os
@@ -23,6 +24,7 @@ from openteam.bench.measure import (
 )
 from openteam.bench.peers import jumanji_lbf_steps_per_second
 from openteam.registry import make, make_algorithm
+from openteam.results.checkpoint import write_atomic
 from openteam.results.run_folder import about, cpu_model
 from openteam.training.seeds import cores as allowed_cores
 from openteam.views.full import FullView
@@ -63,7 +65,7 @@ class Bench:
     budget: float = 3.0
     """Seconds for each figure."""
     json: Path | None = None
-    """Also write the figures there."""
+    """Also write the figures there, each as soon as it is known."""
 
     def __call__(self) -> None:
         console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
@@ -79,27 +81,35 @@ class Bench:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         console.print(f"Peak memory of this process, compiler included: {peak:,.0f} MB")
         figures["peak_megabytes"] = peak
-        if self.json:
-            self.json.write_text(json.dumps(figures, indent=1) + "\n")
+        self.keep(figures)
 
     def training(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
-        table = Table(
-            "task", "algorithm", "envs", "training\nsteps/s", "collecting\nsteps/s", "MFLOP\n/step", "GFLOP/s",
-            "of plain\nproducts", "compile s\ncold / cached", "program\nMB", "x released\ncode",
-            "the same at\nequal products", title="Training",
-        )  # fmt: skip
         for task in self.tasks:
-            for algorithm in self.measured(task):
-                for envs in self.envs:
+            table = Table(
+                "algorithm", "envs", "training\nsteps/s", "beside\nGPL-Q", "collecting\nsteps/s", "MFLOP\n/step",
+                "of plain\nproducts", "compile s\ncold / cached", "program\nMB",
+                "x released code\n(at equal products)", title=f"Training on {task}",
+            )  # fmt: skip
+            peer: dict[int, float] = {}
+            for algorithm, envs in itertools.product(self.measured(task), self.envs):
+                with console.status(f"{algorithm} on {task}, {envs} environments"):
                     speed = training_speed(make(task), with_envs(algorithm, envs), self.budget)
-                    figures["training"].append(
-                        {"task": task, "algorithm": algorithm, "envs": envs, "share": speed.share}
-                        | dataclasses.asdict(speed)
-                    )
-                    table.add_row(task, algorithm, str(envs), *training_cells(task, algorithm, speed))
-        console.print(table)
+                if algorithm == "gpl-q":
+                    peer[envs] = speed.training
+                figures["training"].append(
+                    {"task": task, "algorithm": algorithm, "envs": envs, "share": speed.share}
+                    | dataclasses.asdict(speed)
+                )
+                self.keep(figures)
+                table.add_row(algorithm, str(envs), *training_cells(task, algorithm, speed, peer.get(envs)))
+            console.print(table)
         if self.processes > 1:
             self.at_once(console, figures, cores)
+
+    def keep(self, figures: dict[str, Any]) -> None:
+        """Write what there is so far: the whole takes long."""
+        if self.json:
+            write_atomic(self.json, (json.dumps(figures, indent=1) + "\n").encode())
 
     def measured(self, task: str) -> tuple[str, ...]:
         """The algorithms to measure on a task."""
@@ -112,8 +122,11 @@ class Bench:
             for algorithm in self.measured(task):
                 if (task, family(algorithm)) not in RELEASED:
                     continue
-                speeds = in_parallel(_train, (task, algorithm, self.envs[0], self.budget), self.processes, cores)
+                given = (task, algorithm, self.envs[0], self.budget)
+                with console.status(f"{algorithm} on {task}, {self.processes} processes at once"):
+                    speeds = in_parallel(_train, given, self.processes, cores)
                 figures["parallel"][f"{task} {algorithm}"] = speeds
+                self.keep(figures)
                 console.print(
                     f"{algorithm} on {task}, {self.envs[0]} environments, {self.processes} processes at once: "
                     + " + ".join(f"{speed:,.0f}" for speed in speeds)
@@ -125,17 +138,18 @@ class Bench:
             "task", "envs", "steps/s\none process", f"steps/s\n{self.processes} at once", "jumanji LBF\nsteps/s",
             "ratio", title="Raw stepping, teammates acting",
         )  # fmt: skip
-        for task in self.raw_tasks:
-            for envs in self.raw_envs:
+        for task, envs in itertools.product(self.raw_tasks, self.raw_envs):
+            at_once = self.processes if envs == self.raw_envs[0] else 1
+            with console.status(f"Stepping {task}, {envs} environments"):
                 ours = _raw(task, envs, self.budget)
-                at_once = self.processes if envs == self.raw_envs[0] else 1
                 speeds = in_parallel(_raw, (task, envs, self.budget), at_once, cores) if at_once > 1 else [ours]
                 peer = jumanji_lbf_steps_per_second(envs, self.budget) if task == "lbf-released" else None
-                figures["raw"].append(
-                    {"task": task, "envs": envs, "steps_per_second": ours, "parallel": speeds, "jumanji": peer}
-                )
-                cells = (f"{peer:,.0f}", f"{ours / peer:.2f}") if peer else ("-", "-")
-                table.add_row(task, str(envs), f"{ours:,.0f}", f"{sum(speeds):,.0f}" if at_once > 1 else "-", *cells)
+            figures["raw"].append(
+                {"task": task, "envs": envs, "steps_per_second": ours, "parallel": speeds, "jumanji": peer}
+            )
+            self.keep(figures)
+            cells = (f"{peer:,.0f}", f"{ours / peer:.2f}") if peer else ("-", "-")
+            table.add_row(task, str(envs), f"{ours:,.0f}", f"{sum(speeds):,.0f}" if at_once > 1 else "-", *cells)
         console.print(table)
 
     def decisions(self, console: Console, figures: dict[str, Any]) -> None:
@@ -144,8 +158,10 @@ class Bench:
         )
         for algorithm in self.measured(self.tasks[0]):
             learner, spec = make_algorithm(algorithm), make(self.tasks[0]).spec
-            costs = [decision_microseconds(learner, spec, team, self.budget / 2) for team in TEAMS]
+            with console.status(f"A decision of {algorithm}"):
+                costs = [decision_microseconds(learner, spec, team, self.budget / 2) for team in TEAMS]
             figures["decision"].append({"algorithm": algorithm} | dict(zip(map(str, TEAMS), costs, strict=True)))
+            self.keep(figures)
             table.add_row(algorithm, *(f"{c:,.0f} ({c / n:.1f})" for c, n in zip(costs, TEAMS, strict=True)))
         console.print(table)
 
@@ -165,18 +181,19 @@ def with_envs(algorithm: str, envs: int) -> Any:
     return dataclasses.replace(make_algorithm(algorithm), envs=envs)
 
 
-def training_cells(task: str, algorithm: str, speed: TrainingSpeed) -> list[str]:
+def training_cells(task: str, algorithm: str, speed: TrainingSpeed, peer: float | None) -> list[str]:
     """The figures of one row, for people."""
+    at_equal_products = speed.training * RELEASED_GIGAFLOPS / speed.matmul_gigaflops
+    released = f"{ratio(task, algorithm, speed.training)} ({ratio(task, algorithm, at_equal_products)})"
     return [
         f"{speed.training:,.0f}",
+        f"{speed.training / peer:.2f}" if peer else "-",
         f"{speed.collecting:,.0f}",
         f"{speed.megaflop:.2f}",
-        f"{speed.gigaflops:.0f}",
         f"{speed.share:.0%} of {speed.matmul_gigaflops:.0f}",
         f"{speed.cold_seconds:.1f} / {speed.cached_seconds:.1f}",
         f"{speed.megabytes:.0f}",
-        ratio(task, algorithm, speed.training),
-        ratio(task, algorithm, speed.training * RELEASED_GIGAFLOPS / speed.matmul_gigaflops),
+        released if (task, family(algorithm)) in RELEASED else "-",
     ]
 
 

@@ -56,9 +56,9 @@ class Places(eqx.Module):
         self, rows: Float[Array, "slots feat"], place: Int[Array, "slots"], exists: Bool[Array, "slots"], empty: float
     ) -> Float[Array, "places feat"]:
         """Rows at their places, and ``empty`` wherever there is nobody."""
-        sits = exists[:, None] & (place[:, None] == jnp.arange(self.count))
-        seated = jnp.where(sits[..., None], rows[:, None], 0).sum(0)
-        return jnp.where(sits.any(0)[:, None], seated, empty)
+        outside = self.count + jnp.arange(len(place))
+        seats = jnp.full((self.count, rows.shape[-1]), empty, rows.dtype)
+        return seats.at[jnp.where(exists, place, outside)].set(rows, mode="drop", unique_indices=True)
 
 
 def check_places(learner: Any) -> None:
