@@ -12,7 +12,7 @@ from openteam.cli import run
 from openteam.errors import UserError
 from openteam.evaluation.compare import compare, overall, read_run
 from openteam.evaluation.episodes import Episodes
-from openteam.evaluation.paper import published
+from openteam.evaluation.paper import published, published_curve
 from openteam.results.config import to_json
 from openteam.results.run_folder import RunFolder
 
@@ -187,6 +187,17 @@ def test_the_papers_values_stand_beside_both_fidelities_but_fortattacks_only_bes
     assert published("fortattack", "gpl-spi", "larger") is None
     assert published("navigation-partial", "gpl-q", "unseen") == (0.07, 0.13)
     assert published("lbf", "gpl-q", "train") is None
+
+
+def test_published_curves_stand_where_they_were_trained():
+    assert published_curve("lbf", "ql-am", "train")[1:3] == [(0.8e6, 3.43), (1.6e6, 3.35)]
+    assert published_curve("fortattack-released", "gpl-q", "train")[-1] == (16e6, 14.92)
+    assert published_curve("wolfpack-released", "gnn", "train")[0] == (
+        0.8e6,
+        -3.92,
+    )  # no checkpoint 0
+    nowhere = (("lbf", "gpl-q", "larger"), ("lbf", "ciao-s", "train"), ("fortattack", "gpl-q", "train"))
+    assert not any(published_curve(*place) for place in nowhere)
 
 
 def test_algorithms_that_share_several_tasks_are_summed_up_over_them(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,21 @@ import numpy as np
 
 from openteam.errors import UserError
 from openteam.evaluation.compare import Comparison, Group
-from openteam.evaluation.paper import published
+from openteam.evaluation.paper import published, published_curve
 from openteam.evaluation.statistics import mean_interval
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 """Okabe and Ito's, which people with any colour vision can tell apart."""
 DASHES = ("-", "--", ":", "-.")
+PUBLISHED: dict[str, Any] = {"ls": ":", "lw": 1, "marker": "o", "ms": 4, "mfc": "none"}
 FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw_comparison(path: Path, comparison: Comparison) -> None:
-    """Means over seeds with their 95 % intervals, or two seeds as they are; diamonds are the paper's values."""
+    """Means over seeds with their 95 % intervals, or two seeds as they are.
+
+    Diamonds are the paper's values, dotted lines with circles the curves published with its code.
+    """
     if path.suffix not in FORMATS:
         raise UserError(f"Curves are drawn as {', '.join(FORMATS)}; got {path}.")
     try:
@@ -45,11 +50,13 @@ def draw_comparison(path: Path, comparison: Comparison) -> None:
         row[0].set_ylabel("mean return")
     for panel in panels[-1]:
         panel.set_xlabel("million steps")
-    if published_in(comparison):
+    if anything(published, comparison):
         lines["the paper's, over 8 seeds"] = figure.axes[0].errorbar([], [], [], fmt="D", color="grey", markersize=4)
+    if anything(published_curve, comparison):
+        (lines["published curves, over 8 seeds"],) = figure.axes[0].plot([], [], color="grey", **PUBLISHED)
     texts = [textwrap.fill(name, 90) for name in lines]
     figure.legend(
-        lines.values(), texts, loc="outside lower center", ncols=columns if max(map(len, texts)) < 26 else 1,
+        lines.values(), texts, loc="outside lower center", ncols=columns if max(map(len, texts)) < 32 else 1,
         frameon=False, fontsize=9,
     )  # fmt: skip
     figure.savefig(path, dpi=110)
@@ -69,17 +76,21 @@ def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tu
             panel.plot(steps, group.curves(split).T, dash, color=colour, linewidth=0.7, alpha=0.6)
         elif len(group.runs) > 2:
             panel.fill_between(steps, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
-        paper = published(group.task.name, group.algorithm.name, split)
-        if paper and group.algorithm.name not in published_already:
+        if group.algorithm.name in published_already:
+            continue
+        name = (group.task.name, group.algorithm.name, split)
+        if paper := published(*name):
             place = right * (1.03 + 0.025 * len(published_already))
-            published_already.add(group.algorithm.name)
             panel.errorbar(place, *paper, fmt="D", color=colour, markersize=4, capsize=2, elinewidth=1)
+        if points := [(step / 1e6, mean) for step, mean in published_curve(*name) if step <= 1.01e6 * right]:
+            panel.plot(*zip(*points, strict=True), color=colour, **PUBLISHED)
+        published_already.add(group.algorithm.name)
     panel.grid(alpha=0.25)
     return lines
 
 
-def published_in(comparison: Comparison) -> bool:
-    """Whether the paper has a value for anything that is compared."""
+def anything(known: Callable[[str, str, str], object], comparison: Comparison) -> bool:
+    """Whether the paper has something like this for anything that is compared."""
     return any(
-        published(group.task.name, group.algorithm.name, split) for group in comparison.groups for split in group.splits
+        known(group.task.name, group.algorithm.name, split) for group in comparison.groups for split in group.splits
     )

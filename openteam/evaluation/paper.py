@@ -1,10 +1,11 @@
-"""The paper's own tables, to be put beside ours."""
+"""The paper's own tables and learning curves, to be put beside ours."""
 
 from __future__ import annotations
 
 import functools
 import json
 from importlib.resources import files
+from typing import Any
 
 
 def published(task: str, algorithm: str, split: str) -> tuple[float, float] | None:
@@ -17,12 +18,27 @@ def published(task: str, algorithm: str, split: str) -> tuple[float, float] | No
     return values.get((task, algorithm, split)) or values.get((task.removesuffix("-released"), algorithm, split))
 
 
+def published_curve(task: str, algorithm: str, split: str) -> list[tuple[float, float]]:
+    """Steps and mean return of the learning curve published with the paper's code, at a few points; empty if none."""
+    curves = _paper()["curves"]
+    found = curves["tasks"].get(task) or curves["tasks"].get(task.removesuffix("-released"))
+    if found is None or split != curves["split"]:
+        return []
+    means = found["values"].get(algorithm, [None] * len(curves["parts"]))
+    points = zip(curves["parts"], means, strict=True)
+    return [(part * found["steps"], mean) for part, mean in points if mean is not None]
+
+
+@functools.cache
+def _paper() -> dict[str, Any]:
+    return json.loads(files("openteam.results").joinpath("paper.json").read_text())
+
+
 @functools.cache
 def _values() -> dict[tuple[str, str, str], tuple[float, float]]:
-    tables = json.loads(files("openteam.results").joinpath("paper.json").read_text())["tables"]
     return {
         (task, algorithm, table["split"]): (mean, half)
-        for table in tables
+        for table in _paper()["tables"]
         for algorithm, row in table["values"].items()
         for task, (mean, half) in zip(table["tasks"], row, strict=True)
     }
