@@ -138,7 +138,9 @@ def decision_microseconds(learner: AbstractLearner, spec: Spec, slots: int, budg
     def decide(policy: AbstractPolicy, memory: Any, obs: Observation) -> Any:
         def body(_: Any, state: tuple) -> tuple:
             memory, chosen = state
-            action, memory = policy.act(k_act, memory, obs, jnp.zeros(slots, bool))
+            # What is seen depends on the last choice, or else a policy without memory would decide only once.
+            seen = dataclasses.replace(obs, agents=obs.agents + 1e-9 * chosen)
+            action, memory = policy.act(k_act, memory, seen, jnp.zeros(slots, bool))
             return memory, chosen + action
 
         return jax.lax.fori_loop(0, repeats, body, (memory, jnp.zeros((), jnp.int32)))
