@@ -123,14 +123,17 @@ class Bench:
                 if (task, family(algorithm)) not in RELEASED:
                     continue
                 given = (task, algorithm, self.envs[0], self.budget)
+                alone = {(row["task"], row["algorithm"], row["envs"]): row for row in figures["training"]}
+                plain = alone[given[:3]]["matmul_gigaflops"]
                 with console.status(f"{algorithm} on {task}, {self.processes} processes at once"):
                     speeds = in_parallel(_train, given, self.processes, cores)
                 figures["parallel"][f"{task} {algorithm}"] = speeds
                 self.keep(figures)
+                times = beside_released(task, algorithm, sum(speeds), plain)
                 console.print(
                     f"{algorithm} on {task}, {self.envs[0]} environments, {self.processes} processes at once: "
                     + " + ".join(f"{speed:,.0f}" for speed in speeds)
-                    + f" = {sum(speeds):,.0f} steps/s, {ratio(task, algorithm, sum(speeds))} times the released code"
+                    + f" = {sum(speeds):,.0f} steps/s, {times} times the released code (at equal products)"
                 )
 
     def raw(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
@@ -183,8 +186,6 @@ def with_envs(algorithm: str, envs: int) -> Any:
 
 def training_cells(task: str, algorithm: str, speed: TrainingSpeed, peer: float | None) -> list[str]:
     """The figures of one row, for people."""
-    at_equal_products = speed.training * RELEASED_GIGAFLOPS / speed.matmul_gigaflops
-    released = f"{ratio(task, algorithm, speed.training)} ({ratio(task, algorithm, at_equal_products)})"
     return [
         f"{speed.training:,.0f}",
         f"{speed.training / peer:.2f}" if peer else "-",
@@ -193,7 +194,7 @@ def training_cells(task: str, algorithm: str, speed: TrainingSpeed, peer: float 
         f"{speed.share:.0%} of {speed.matmul_gigaflops:.0f}",
         f"{speed.cold_seconds:.1f} / {speed.cached_seconds:.1f}",
         f"{speed.megabytes:.0f}",
-        released if (task, family(algorithm)) in RELEASED else "-",
+        beside_released(task, algorithm, speed.training, speed.matmul_gigaflops),
     ]
 
 
@@ -202,10 +203,14 @@ def family(algorithm: str) -> str:
     return algorithm.removesuffix("-released")
 
 
-def ratio(task: str, algorithm: str, steps_per_second: float) -> str:
-    """Against the released code's slowest and fastest figure."""
+def beside_released(task: str, algorithm: str, steps_per_second: float, plain: float) -> str:
+    """How many times the released code's fastest and slowest figure, and the same if a core did its plain products."""
     found = RELEASED.get((task, family(algorithm)))
-    return "-" if found is None else f"{steps_per_second / found[1]:.0f}-{steps_per_second / found[0]:.0f}"
+    if found is None:
+        return "-"
+    low, high = (steps_per_second / figure for figure in reversed(found))
+    equal = RELEASED_GIGAFLOPS / plain
+    return f"{low:.0f}-{high:.0f} ({equal * low:.0f}-{equal * high:.0f})"
 
 
 def pin(cores: list[int]) -> None:
