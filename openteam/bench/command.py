@@ -118,12 +118,12 @@ class Bench:
     def at_once(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
         """Several processes, for what the released code was measured with."""
         figures["parallel"] = {}
+        alone = {(row["task"], row["algorithm"], row["envs"]): row for row in figures["training"]}
         for task in self.tasks:
             for algorithm in self.measured(task):
                 if (task, family(algorithm)) not in RELEASED:
                     continue
                 given = (task, algorithm, self.envs[0], self.budget)
-                alone = {(row["task"], row["algorithm"], row["envs"]): row for row in figures["training"]}
                 plain = alone[given[:3]]["matmul_gigaflops"]
                 with console.status(f"{algorithm} on {task}, {self.processes} processes at once"):
                     speeds = in_parallel(_train, given, self.processes, cores)
