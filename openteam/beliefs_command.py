@@ -16,6 +16,7 @@ from openteam.compare_command import write
 from openteam.errors import UserError
 from openteam.evaluation.beliefs import METRICS
 from openteam.evaluation.compare import compare
+from openteam.evaluation.drawing import check_picture
 from openteam.evaluation.reconstruction import best_run, reconstruct
 from openteam.evaluation.reconstruction_curves import draw_reconstruction
 from openteam.results.config import from_json
@@ -44,6 +45,8 @@ class Beliefs:
             raise UserError("openteam beliefs needs runs, as in: openteam beliefs RUNS.")
         if self.episodes < 1:
             raise UserError(f"Beliefs are judged on at least 1 episode; got {self.episodes}.")
+        if self.curves:
+            check_picture(self.curves)
         comparison = compare(self.runs)
         rows: list[dict[str, Any]] = []
         for groups in comparison.tasks.values():

@@ -16,6 +16,7 @@ from rich.table import Table
 from openteam.errors import UserError
 from openteam.evaluation.compare import At, Comparison, Group, compare, millions, overall
 from openteam.evaluation.compare_curves import draw_comparison
+from openteam.evaluation.drawing import check_picture
 from openteam.evaluation.paper import published
 
 RULES: dict[At, str] = {
@@ -54,6 +55,8 @@ class Compare:
     def __call__(self) -> None:
         if not self.runs:
             raise UserError("openteam compare needs runs, as in: openteam compare RUNS.")
+        if self.curves:
+            check_picture(self.curves)
         comparison = compare(self.runs)
         console = Console()
         for sentence in comparison.left_out:
@@ -173,8 +176,9 @@ def as_csv(comparison: Comparison, at: At) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """A file the user asked for."""
+    """A file the user asked for, in a new folder if need be."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UserError(f"Cannot write {path}: {error.strerror}.") from None

@@ -13,6 +13,7 @@ from rich.table import Table
 from openteam.algorithms import GPL
 from openteam.core.policy import AbstractPolicy
 from openteam.evaluation.curves import draw_curves
+from openteam.evaluation.drawing import check_picture
 from openteam.evaluation.episodes import Episodes, evaluate
 from openteam.evaluation.record import record, write_gif
 from openteam.registry import make
@@ -22,6 +23,8 @@ from openteam.teammates import Foragers, UniformRandom
 from openteam.training.driver import start_training
 from openteam.training.progress import ProgressBars
 from openteam.training.settings import Settings
+
+CURVES = "learning-curve.png"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Demo:
     """Another seed, another learner."""
 
     def __call__(self) -> None:
+        check_picture(self.out / CURVES)
         console = Console()
         task = make("lbf")
         # Considering only actions that have an effect, and quicker steps, make a short run worth watching.
@@ -58,7 +62,7 @@ class Demo:
         console.print(table_of(scores, task))
         self.draw(task, policy, training.folders, scores)
         console.print(f"""
-Files   {self.out}/learning-curve.png
+Files   {self.out / CURVES}
         {self.out}/episode.gif      an episode of the larger team, the best of 16
         {self.out}/run              configuration, rows, checkpoints
 Next    openteam evaluate {self.out}/run --split larger --episodes 2000
@@ -90,7 +94,7 @@ Next    openteam evaluate {self.out}/run --split larger --episodes 2000
             if name != "GPL-Q"
             for split, played in row.items()
         }
-        draw_curves(self.out / "learning-curve.png", {"GPL-Q": runs}, title="GPL-Q on lbf, greedy", lines=lines)
+        draw_curves(self.out / CURVES, {"GPL-Q": runs}, title="GPL-Q on lbf, greedy", lines=lines)
         episode = record(policy, task.split("larger"), seed=self.seed, best_of=16)
         write_gif(self.out / "episode.gif", task, episode)
 

@@ -18,6 +18,7 @@ from openteam.algorithms.ippo import IPPO
 from openteam.cli import Count, go_on
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
+from openteam.evaluation.drawing import check_picture
 from openteam.evaluation.duels import draw_duels, duels
 from openteam.evaluation.skills import measure, play_type, types_of
 from openteam.models.policy import NetworkPolicy
@@ -210,9 +211,11 @@ class Duel:
     episodes: int = 256
     """Episodes of each pair."""
     out: Path | None = None
-    """Also draw the table there, .png or .svg."""
+    """Also draw the table there: .png, .svg or .pdf."""
 
     def __call__(self) -> None:
+        if self.out:
+            check_picture(self.out)
         task = make(self.task)
         held = duels(task, episodes=self.episodes)
         table = Table("guards", *task.pool.names, title="How often the fort is held, by attackers")

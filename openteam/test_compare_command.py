@@ -217,7 +217,7 @@ def test_one_task_alone_is_not_summed_up(three_seeds):
     assert overall(compare([three_seeds]), "best") == []
 
 
-@pytest.mark.parametrize("name", ["x.png", "x.svg"])
+@pytest.mark.parametrize("name", ["x.png", "new/x.svg"])
 def test_learning_curves_are_drawn(three_seeds, name):
     make_run(three_seeds / "wolfpack", [1.0, 2.0], [1.0, 2.0], task="wolfpack", steps=900)
     assert run(["compare", str(three_seeds), "--curves", str(three_seeds / name)]) == 0
@@ -231,7 +231,8 @@ def test_learning_curves_are_drawn(three_seeds, name):
         (["compare", "nowhere"], "There is no run at nowhere"),
         (["compare", "."], "There is no run in ."),
         (["compare", "run", "--curves", "x.bmp"], "drawn as .png, .svg, .pdf; got x.bmp"),
-        (["compare", "run", "--csv", "no/such/x.csv"], "Cannot write no/such/x.csv"),
+        (["compare", "run", "--csv", "run/config.json/x.csv"], "Cannot write run/config.json/x.csv"),
+        (["compare", "run", "--curves", "run/config.json/x.png"], "Cannot write run/config.json/x.png"),
     ],
 )
 def test_a_mistake_gets_one_sentence(tmp_path, monkeypatch, capsys, words, sentence):

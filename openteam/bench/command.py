@@ -109,6 +109,7 @@ class Bench:
     def keep(self, figures: dict[str, Any]) -> None:
         """Write what there is so far: the whole takes long."""
         if self.json:
+            self.json.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(self.json, (json.dumps(figures, indent=1) + "\n").encode())
 
     def measured(self, task: str) -> tuple[str, ...]:

@@ -34,6 +34,6 @@ def test_released_figures_are_those_of_the_algorithm_by_either_name(algorithm, e
 
 
 def test_figures_are_kept_as_soon_as_they_are_known(tmp_path):
-    file = tmp_path / "figures.json"
+    file = tmp_path / "new" / "figures.json"
     Bench(json=file).keep({"training": [dataclasses.asdict(SPEED)]})
     assert '"training": 8000.0' in file.read_text()

@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from openteam.errors import UserError
 from openteam.evaluation.compare import Comparison, Group
+from openteam.evaluation.drawing import COLOURS, check_picture, save_picture
 from openteam.evaluation.paper import published, published_curve
 from openteam.evaluation.statistics import mean_interval
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Okabe and Ito's, which people with any colour vision can tell apart."""
 DASHES = ("-", "--", ":", "-.")
 PUBLISHED: dict[str, Any] = {"ls": ":", "lw": 1, "marker": "o", "ms": 4, "mfc": "none"}
-FORMATS = (".png", ".svg", ".pdf")
 
 
 def draw_comparison(path: Path, comparison: Comparison) -> None:
@@ -26,12 +23,9 @@ def draw_comparison(path: Path, comparison: Comparison) -> None:
 
     Diamonds are the paper's values, dotted lines with circles the curves published with its code.
     """
-    if path.suffix not in FORMATS:
-        raise UserError(f"Curves are drawn as {', '.join(FORMATS)}; got {path}.")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError("Drawing needs matplotlib. Install it: pip install 'openteam[plots]'") from None
+    check_picture(path)
+    from matplotlib.figure import Figure
+
     tasks = comparison.tasks
     columns = max(len(comparison.splits(task)) for task in tasks)
     names = list(dict.fromkeys(group.shown for group in comparison.groups))
@@ -59,7 +53,7 @@ def draw_comparison(path: Path, comparison: Comparison) -> None:
         lines.values(), texts, loc="outside lower center", ncols=columns if max(map(len, texts)) < 32 else 1,
         frameon=False, fontsize=9,
     )  # fmt: skip
-    figure.savefig(path, dpi=110)
+    save_picture(figure, path)
 
 
 def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tuple[str, str]]) -> dict[str, Any]:

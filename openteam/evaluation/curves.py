@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from openteam.errors import UserError
+from openteam.evaluation.drawing import check_picture, save_picture
 from openteam.results.run_folder import RunFolder
 
 
@@ -31,10 +31,9 @@ def draw_curves(
     lines: Mapping[str, float] | None = None,
 ) -> None:
     """One panel per split; a line per name, the mean over its runs with their range; dashed lines for comparison."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError("Drawing needs matplotlib. Install it: pip install 'openteam[plots]'") from None
+    check_picture(path)
+    from matplotlib.figure import Figure
+
     curves = {name: [split_curves(folder) for folder in folders] for name, folders in runs.items()}
     splits = list(dict.fromkeys(split for group in curves.values() for curve in group for split in curve))
     figure = Figure(figsize=(4.2 * len(splits), 3.4), layout="constrained")
@@ -57,4 +56,4 @@ def draw_curves(
     axes[0].legend(frameon=False)
     axes[0].set_ylim(bottom=min(0, axes[0].get_ylim()[0]))
     figure.suptitle(title)
-    figure.savefig(path, dpi=140)
+    save_picture(figure, path)

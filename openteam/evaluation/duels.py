@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from openteam.core.random import key as make_key
 from openteam.errors import UserError
+from openteam.evaluation.drawing import check_picture, save_picture
 from openteam.evaluation.episodes import play
 from openteam.openness import Casualties
 from openteam.task import Task
@@ -53,10 +54,9 @@ def duels(task: Task, *, episodes: int = 256, seed: int = 0) -> Float[np.ndarray
 
 def draw_duels(path: Path, held: Float[np.ndarray, "guards attackers"], names: Sequence[str]) -> None:
     """The table as a picture, dark where the fort is held."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError("Drawing needs matplotlib. Install it: pip install 'openteam[plots]'") from None
+    check_picture(path)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(6.4, 5.4), layout="constrained")
     axis = figure.subplots()
     axis.imshow(held, cmap="Greens", vmin=0, vmax=1)
@@ -68,4 +68,4 @@ def draw_duels(path: Path, held: Float[np.ndarray, "guards attackers"], names: S
         xlabel="attackers", ylabel="guards", title="How often the fort is held",
     )  # fmt: skip
     axis.tick_params(axis="x", rotation=45)
-    figure.savefig(path, dpi=140)
+    save_picture(figure, path)

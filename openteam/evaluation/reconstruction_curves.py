@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from openteam.errors import UserError
-from openteam.evaluation.compare_curves import COLOURS, FORMATS
+from openteam.evaluation.drawing import COLOURS, check_picture, save_picture
 from openteam.evaluation.statistics import mean_interval
 
 PANELS = {
@@ -21,12 +20,9 @@ PANELS = {
 
 def draw_reconstruction(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Means over seeds; the band is their 95 % interval where there are three or more, else their range."""
-    if path.suffix not in FORMATS:
-        raise UserError(f"Curves are drawn as {', '.join(FORMATS)}; got {path}.")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UserError("Drawing needs matplotlib. Install it: pip install 'openteam[plots]'") from None
+    check_picture(path)
+    from matplotlib.figure import Figure
+
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     names = list(dict.fromkeys(row["algorithm"] for row in rows))
     figure = Figure(figsize=(3.6 * len(PANELS), 2.7 * len(tasks) + 0.9), layout="constrained")
@@ -47,7 +43,7 @@ def draw_reconstruction(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     for panel in panels[-1]:
         panel.set_xlabel("million steps")
     figure.legend(lines.values(), lines, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-    figure.savefig(path, dpi=110)
+    save_picture(figure, path)
 
 
 def curve(rows: Sequence[dict[str, Any]], task: str, name: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
