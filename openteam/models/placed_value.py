@@ -20,10 +20,10 @@ class PlacedValue(AbstractValueModel):
     table: Places
 
     def __init__(
-        self, key: Key[Array, ""], types: TypeInference, node_size: int, actions: int, *, width: int, places: int
+        self, key: Key[Array, ""], types: TypeInference, node_size: int, actions: int, *, width: int, places: Places
     ):
-        self.types, self.table = types, Places(places)
-        self.network = MLP(key, places * node_size, width, width, actions)
+        self.types, self.table = types, places
+        self.network = MLP(key, places.count * node_size, width, width, actions)
 
     @property
     def places(self) -> Places:

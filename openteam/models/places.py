@@ -30,6 +30,7 @@ class Places(eqx.Module):
     """So many places, the learner's included."""
 
     count: int = eqx.field(static=True)
+    shuffled: bool = eqx.field(static=True, default=True)  # else newcomers sit down at the first free place
 
     def start(self, slots: int) -> Placed:
         if slots > self.count:
@@ -40,14 +41,14 @@ class Places(eqx.Module):
         return Placed(jnp.arange(slots), jnp.zeros((), jnp.uint32))
 
     def step(self, placed: Placed, obs: Observation, fresh: Bool[Array, "slots"]) -> Placed:
-        """Newcomers to random free places, everybody else where they are.
+        """Newcomers to free places, everybody else where they are.
 
         Chance comes out of the number of steps and of what is seen, so an update can repeat what a rollout did.
         """
-        chance = jax.random.bits(jax.random.fold_in(key(0), placed.steps + fingerprint(obs)), (self.count,))
         arrives, numbers = fresh.at[0].set(False), jnp.arange(self.count)
         held = ~arrives[:, None] & (placed.place[:, None] == numbers)
-        turn = ranks(chance, ~held.any(0))
+        chance = jax.random.bits(jax.random.fold_in(key(0), placed.steps + fingerprint(obs)), (self.count,))
+        turn = ranks(chance if self.shuffled else numbers.astype(chance.dtype), ~held.any(0))
         ordinal = jnp.cumsum(arrives) - 1
         drawn = ((turn == ordinal[:, None]) * numbers).sum(1)
         return Placed(jnp.where(arrives, drawn, placed.place), placed.steps + 1)

@@ -1,5 +1,7 @@
 """Places: kept while somebody stays, drawn evenly on arrival, never shared."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,10 +25,10 @@ def observations(seed: int = 0, steps: int = STEPS) -> Observation:
     )
 
 
-@jax.jit
-def walk(obs: Observation, fresh: jax.Array) -> jax.Array:
+@partial(jax.jit, static_argnames="shuffled")
+def walk(obs: Observation, fresh: jax.Array, shuffled: bool = True) -> jax.Array:
     """Places after each step, ``[time, envs, slots]``."""
-    places = Places(COUNT)
+    places = Places(COUNT, shuffled)
     start = jax.tree.map(lambda leaf: jnp.stack([leaf] * ENVS), places.start(SLOTS))
 
     def step(placed, now):
@@ -58,6 +60,14 @@ def test_no_two_agents_ever_share_a_place(walked):
     assert all(len(set(row)) == SLOTS for row in place.reshape(-1, SLOTS).tolist())
     assert place.min() == 0
     assert place.max() == COUNT - 1
+
+
+def test_unshuffled_newcomers_take_the_first_places_and_a_small_team_never_has_the_last(walked):
+    _, fresh = walked
+    place = np.asarray(walk(observations(), jnp.asarray(fresh), shuffled=False))
+    assert place.max() == SLOTS - 1
+    together = fresh[:, :, 1:].all(-1)
+    assert (place[together] == np.arange(SLOTS)).all()
 
 
 def test_newcomers_get_every_free_place_equally_often(walked):

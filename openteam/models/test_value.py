@@ -9,6 +9,7 @@ import pytest
 from openteam.core.types import Spec
 from openteam.models.graph_value import GraphValue
 from openteam.models.placed_value import PlacedValue
+from openteam.models.places import Places
 from openteam.models.types import TypeInference
 from openteam.models.value import AbstractValueModel, Team
 
@@ -25,7 +26,7 @@ def build(kind: str, key: jax.Array) -> AbstractValueModel:
     k_types, key = jax.random.split(key)
     types = TypeInference(k_types, SPEC, encoder_width=3, hidden=3, type_size=TYPE)
     if kind == "placed":
-        return PlacedValue(key, types, TYPE + ACTIONS, ACTIONS, width=8, places=PLACES)
+        return PlacedValue(key, types, TYPE + ACTIONS, ACTIONS, width=8, places=Places(PLACES))
     sizes = {"rounds": 2, "heads": 2, "head_size": 3, "node_width": 8}
     return GraphValue(key, types, TYPE + ACTIONS, ACTIONS, width=8, **sizes)
 
