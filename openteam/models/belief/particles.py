@@ -30,7 +30,7 @@ from openteam.models.belief.hypotheses import (
     preprocessed,
     true_state,
 )
-from openteam.models.belief.resampling import log_mean_exp, multinomial, systematic
+from openteam.models.belief.resampling import gather, log_mean_exp, multinomial, systematic
 from openteam.models.layers import MLP, Linear
 from openteam.models.lstm import LSTM, Memory
 
@@ -161,7 +161,7 @@ class ParticleBelief(AbstractBelief):
             chosen = systematic(uniform[0], memory.log_weight)
         else:
             chosen = multinomial(uniform, memory.log_weight)
-        return jax.tree.map(lambda leaf: leaf[chosen], memory)
+        return gather(memory, chosen)
 
     def predict(
         self, memory: Particles, noise: Noise, seen: Observation
