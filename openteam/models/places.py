@@ -1,8 +1,7 @@
 """Fixed places in an input of fixed size, for models that cannot take a team of any size.
 
 Were newcomers to take the first place that is free, the last places would stay empty while a small team trains, and
-mean nothing when a larger one comes. So everybody gets a random place on arrival, unless one wants to see what the other
-way does, and keeps it while it stays.
+mean nothing when a larger one comes. So everybody gets a random place on arrival and keeps it while it stays.
 """
 
 from __future__ import annotations
