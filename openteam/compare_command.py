@@ -17,7 +17,7 @@ from openteam.errors import UserError
 from openteam.evaluation.compare import At, Comparison, Group, compare, millions, overall
 from openteam.evaluation.compare_curves import draw_comparison
 from openteam.evaluation.drawing import check_picture
-from openteam.evaluation.paper import published
+from openteam.evaluation.paper import published, published_at
 
 RULES: dict[At, str] = {
     "best": "at the checkpoint with the highest mean return on train over the seeds, as in the paper",
@@ -94,23 +94,31 @@ def sheets_of(comparison: Comparison, at: At) -> list[Sheet]:
 def task_sheet(task: str, comparison: Comparison, at: At) -> Sheet:
     """A row per split and algorithm, with the paper's value if it has one."""
     rows = [
-        [split, group.shown, figure(*group.estimate(split, at)), *paper_figure(group, split), *counts(group, at)]
+        [split, group.shown, figure(*group.estimate(split, at)), paper_figure(group, split, at), *counts(group, at)]
         for split in comparison.splits(task)
         for group in comparison.tasks[task]
         if split in group.splits
     ]
     caption = (
         f"Mean return per episode of the frozen policy {RULES[at]}; ± half the 95 % interval over seeds (Student's t), "
-        "which one seed does not have. The paper's values are over 8 seeds."
+        "which one seed does not have. The paper's values are over 8 seeds: on train the curve published with its "
+        "code, at the same steps, elsewhere its tables, after all its steps."
     )
     head = ["split", "algorithm", "return", "the paper's", "seeds", "episodes", "checkpoint"]
     return Sheet(task, head, rows, caption)
 
 
-def paper_figure(group: Group, split: str) -> list[str]:
+def paper_figure(group: Group, split: str, at: At) -> str:
     """The paper's value, or a dash."""
-    paper = published(group.task.name, group.algorithm.name, split)
-    return [figure(*paper) if paper else "-"]
+    paper = paper_value(group, split, at)
+    return figure(*paper) if paper else "-"
+
+
+def paper_value(group: Group, split: str, at: At) -> tuple[float, float] | None:
+    """Mean and half its 95 % interval out of the paper's tables, or else its curve's mean, which comes without one."""
+    name = (group.task.name, group.algorithm.name, split)
+    at_these_steps = published_at(*name, group.chosen(at))
+    return published(*name) or (None if at_these_steps is None else (at_these_steps, math.nan))
 
 
 def counts(group: Group, at: At) -> list[str]:
@@ -165,12 +173,11 @@ def as_csv(comparison: Comparison, at: At) -> str:
     rows.writerow(head)
     for group in comparison.groups:
         for split in group.splits:
-            mean, half = group.estimate(split, at)
-            paper = published(group.task.name, group.algorithm.name, split) or ("", "")
+            estimates = [*group.estimate(split, at), *(paper_value(group, split, at) or (math.nan, math.nan))]
             rows.writerow([
                 group.task.name, group.task.changes, group.algorithm.name, group.algorithm.changes, split,
-                len(group.runs), group.steps, group.finished, at, group.chosen(at)[-1], group.episodes(at), mean,
-                "" if math.isnan(half) else half, *paper,
+                len(group.runs), group.steps, group.finished, at, group.chosen(at)[-1], group.episodes(at),
+                *("" if math.isnan(value) else value for value in estimates),
             ])  # fmt: skip
     return file.getvalue()
 

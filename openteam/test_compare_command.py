@@ -12,7 +12,7 @@ from openteam.cli import run
 from openteam.errors import UserError
 from openteam.evaluation.compare import compare, overall, read_run
 from openteam.evaluation.episodes import Episodes
-from openteam.evaluation.paper import published, published_curve
+from openteam.evaluation.paper import published, published_at, published_curve
 from openteam.results.config import to_json
 from openteam.results.run_folder import RunFolder
 
@@ -167,7 +167,8 @@ def test_the_table_is_written_as_csv_and_markdown(three_seeds, capsys):
         "mean": "", "half_interval": "", "paper_mean": "2.32", "paper_half_interval": "0.22",
     }  # fmt: skip
     assert float(rows["larger"]["mean"]) == pytest.approx(2)
-    assert rows["train"]["paper_mean"] == ""
+    assert float(rows["train"]["paper_mean"]) == pytest.approx(0.07 + 100 / 0.8e6 * (2.70 - 0.07))
+    assert rows["train"]["paper_half_interval"] == ""
     with open(files[1]) as file:
         text = file.read()
     assert "| larger | gpl-q | 2.00 ± 2.48 | 2.32 ± 0.22 | 3 | 6 | 0.0001 / 0.0002M |" in text
@@ -177,8 +178,8 @@ def test_the_table_is_written_as_csv_and_markdown(three_seeds, capsys):
 def test_one_seed_is_said_to_be_one(tmp_path, capsys):
     make_run(tmp_path / "run", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     assert run(["compare", str(tmp_path), "--csv", str(tmp_path / "x.csv")]) == 0
-    assert re.search(r"train +gpl-q +3\.00 +- +one seed", capsys.readouterr().out)
-    assert ",3.0,,," in (tmp_path / "x.csv").read_text()
+    assert re.search(r"train +gpl-q +3\.00 +0\.07 +one seed", capsys.readouterr().out)
+    assert ",3.0,,0.07" in (tmp_path / "x.csv").read_text()
 
 
 def test_the_papers_values_stand_beside_both_fidelities_but_fortattacks_only_beside_its_own_scale():
@@ -198,6 +199,16 @@ def test_published_curves_stand_where_they_were_trained():
     )  # no checkpoint 0
     nowhere = (("lbf", "gpl-q", "larger"), ("lbf", "ciao-s", "train"), ("fortattack", "gpl-q", "train"))
     assert not any(published_curve(*place) for place in nowhere)
+
+
+def test_published_curves_are_read_at_the_steps_of_ours():
+    place = ("wolfpack-released", "gpl-q", "train")
+    assert published_at(*place, [1_600_000]) == 12.42
+    assert published_at(*place, [1_600_000, 3_200_000]) == pytest.approx((12.42 + 22.57) / 2)
+    assert published_at(*place, [2_400_000]) == pytest.approx((12.42 + 22.57) / 2)
+    assert published_at(*place, [7_000_000]) is None
+    assert published_at("wolfpack-released", "gnn", "train", [0]) is None
+    assert published_at("lbf", "ciao-s", "train", [100]) is None
 
 
 def test_algorithms_that_share_several_tasks_are_summed_up_over_them(tmp_path):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
+
+import numpy as np
 
 
 def published(task: str, algorithm: str, split: str) -> tuple[float, float] | None:
@@ -27,6 +30,15 @@ def published_curve(task: str, algorithm: str, split: str) -> list[tuple[float, 
     means = found["values"].get(algorithm, [None] * len(curves["parts"]))
     points = zip(curves["parts"], means, strict=True)
     return [(part * found["steps"], mean) for part, mean in points if mean is not None]
+
+
+def published_at(task: str, algorithm: str, split: str, steps: Sequence[int]) -> float | None:
+    """The published curve's mean over these steps, straight between its points; None where it does not reach."""
+    curve = published_curve(task, algorithm, split)
+    if not curve or min(steps) < curve[0][0] or max(steps) > curve[-1][0]:
+        return None
+    places, means = zip(*curve, strict=True)
+    return float(np.interp(steps, places, means).mean())
 
 
 @functools.cache
