@@ -19,7 +19,7 @@ PUBLISHED: dict[str, Any] = {"ls": ":", "lw": 1, "marker": "o", "ms": 4, "mfc": 
 
 
 def draw_comparison(path: Path, comparison: Comparison) -> None:
-    """Means over seeds with their 95 % intervals, or two seeds as they are.
+    """Means over seeds with their 95 % intervals, which may leave the panel, or two seeds as they are.
 
     Diamonds are the paper's values, dotted lines with circles the curves published with its code.
     """
@@ -59,6 +59,7 @@ def draw_comparison(path: Path, comparison: Comparison) -> None:
 def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tuple[str, str]]) -> dict[str, Any]:
     """One task and split; what the legend needs of it."""
     lines: dict[str, Any] = {}
+    bands: list[tuple[Any, ...]] = []
     published_already: set[str] = set()
     right = max(group.checkpoints[-1] for group in groups) / 1e6
     for group in groups:
@@ -69,7 +70,7 @@ def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tu
         if len(group.runs) == 2:  # the interval of two is so wide that it says less than the two
             panel.plot(steps, group.curves(split).T, dash, color=colour, linewidth=0.7, alpha=0.6)
         elif len(group.runs) > 2:
-            panel.fill_between(steps, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
+            bands.append((steps, mean - half, mean + half, colour))
         if group.algorithm.name in published_already:
             continue
         name = (group.task.name, group.algorithm.name, split)
@@ -79,6 +80,9 @@ def draw_panel(panel: Any, groups: list[Group], split: str, styles: dict[str, tu
         if points := [(step / 1e6, mean) for step, mean in published_curve(*name) if step <= 1.01e6 * right]:
             panel.plot(*zip(*points, strict=True), color=colour, **PUBLISHED)
         published_already.add(group.algorithm.name)
+    panel.set_ylim(panel.get_ylim())  # lines decide: a few wide bands would press them flat
+    for steps, low, high, colour in bands:
+        panel.fill_between(steps, low, high, color=colour, alpha=0.12, linewidth=0)
     panel.grid(alpha=0.25)
     return lines
 
