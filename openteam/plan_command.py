@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tyro
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from openteam.errors import UserError
 from openteam.training.driver import Progress
@@ -91,7 +91,7 @@ def table_of(planned: list[PlannedRun]) -> Table:
     left = unfinished(planned)
     steps = sum(run.settings.steps - (run.step or 0) for run in left)
     title = f"{len(left)} of {len(planned)} runs to do, {steps:,} steps"
-    table = Table("run", "steps", "to do", title=title)
+    table = Table(Column("run", overflow="fold"), "steps", "to do", title=title)
     for run in planned:
         table.add_row(str(run.folder), f"{run.settings.steps:,}", what_to_do(run))
     return table
