@@ -128,7 +128,7 @@ class Evaluate:
     run: tyro.conf.Positional[Path]
     """Run folder (its last checkpoint) or one checkpoint file."""
     split: str = "train"
-    """Condition to play under: train, larger, ..."""
+    """Condition to play under: train, larger, unseen, or several at once, larger+unseen."""
     episodes: Count = 480
     """How many episodes."""
     seed: int = 0

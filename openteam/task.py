@@ -76,16 +76,19 @@ class Task(eqx.Module):
         return ("train", *self.splits)
 
     def split(self, name: str) -> Task:
-        """The same task under another open process or with other teammates."""
+        """The same task under another open process or with other teammates; ``larger+unseen`` is under both."""
         if name == "train":
             return self
-        if name not in self.splits:
-            raise UserError(f"Task '{self.name}' has no split '{name}'. It has: {', '.join(self.split_names)}.")
-        change = self.splits[name]
+        openness, pool = self.openness, self.pool
+        for part in name.split("+"):
+            if part not in self.split_names:
+                raise UserError(f"Task '{self.name}' has no split '{part}'. It has: {', '.join(self.split_names)}.")
+            change = self.splits.get(part, Split())
+            openness, pool = change.openness or openness, change.pool or pool
         return Task(
             world=self.world,
-            openness=change.openness or self.openness,
-            pool=change.pool or self.pool,
+            openness=openness,
+            pool=pool,
             view=self.view,
             horizon=self.horizon,
             time_limit_terminates=self.time_limit_terminates,

@@ -107,6 +107,15 @@ def test_a_split_changes_only_what_it_names():
         task.split("huge")
 
 
+def test_splits_can_be_joined():
+    task = openteam.make("lbf-partial")
+    both = task.split("larger+unseen")
+    assert both.openness == task.split("larger").openness != task.openness
+    assert both.pool == task.split("unseen").pool != task.pool
+    with pytest.raises(UserError, match="no split 'huge'"):
+        task.split("larger+huge")
+
+
 @pytest.mark.parametrize("name", ["lbf", "lbf-released", "probe-match", "probe-company"])
 def test_a_task_and_a_learner_come_back_from_their_configuration(name):
     for value in (openteam.make(name), openteam.make_algorithm("gpl-spi")):
