@@ -34,8 +34,8 @@ class ParticleGPL(AbstractBeliefLearner):
     """Length of a state vector."""
     type_size: int = eqx.field(static=True, default=32)
     """Length of a type vector."""
-    width: int = eqx.field(static=True, default=64)
-    """Width of the belief's other layers."""
+    width: int = eqx.field(static=True, default=48)
+    """Width of the belief's other layers; those that infer existence have half of it."""
     message_width: int = eqx.field(static=True, default=32)
     """Width of the action models' edge and node networks."""
     embedding: int = eqx.field(static=True, default=32)

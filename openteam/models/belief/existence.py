@@ -36,8 +36,8 @@ class Existence(eqx.Module):
         *inputs: Float[Array, "slots _"],
         known: Bool[Array, "slots"],
         uniform: Float[Array, "slots"] | None = None,
-    ) -> tuple[Float[Array, "slots"], Float[Array, "slots"]]:
-        """How much each exists, and the logits on the way; who is known to exist does.
+    ) -> Float[Array, "slots"]:
+        """How much each exists; who is known to exist does.
 
         With uniform numbers they are drawn, 0 or 1. Without, everybody counts as much as it is likely to exist. Nothing
         learns through the result: what a belief is used for must not bend who is believed to exist.
@@ -47,19 +47,17 @@ class Existence(eqx.Module):
         to_logit = first(*inputs, jnp.zeros((len(known), first.weights[-1].shape[0])))
         known = known.at[0].set(True)
 
-        def step(earlier: Array, now: tuple[Array, ...]) -> tuple[Array, tuple[Array, Array]]:
+        def step(earlier: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
             of_message, of_logit, sure, number = now
-            logit = last(jax.nn.relu(of_logit + earlier @ first.weights[-1]))[0]
-            probability = jax.nn.sigmoid(logit)
+            probability = jax.nn.sigmoid(last(jax.nn.relu(of_logit + earlier @ first.weights[-1]))[0])
             drawn = probability if uniform is None else (number < probability).astype(jnp.float32)
             exists = jnp.where(sure, 1.0, drawn)
-            return earlier + jax.nn.relu(of_message + exists * self.message.weights[-1][0]), (exists, logit)
+            return earlier + jax.nn.relu(of_message + exists * self.message.weights[-1][0]), exists
 
         numbers = jnp.zeros(len(known)) if uniform is None else uniform
         nothing = jnp.zeros(first.weights[-1].shape[0])
         steps = (to_message, to_logit, known, numbers)
-        _, (exists, logits) = jax.lax.scan(step, nothing, steps)
-        return jax.lax.stop_gradient(exists), logits
+        return jax.lax.stop_gradient(jax.lax.scan(step, nothing, steps)[1])
 
 
 def log_bernoulli(logits: Float[Array, "*batch"], exists: Float[Array, "*batch"]) -> Float[Array, "*batch"]:

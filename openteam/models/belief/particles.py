@@ -14,7 +14,7 @@ from typing import Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.chunks import over_chunk
 from openteam.core.types import Observation, Spec, Truth
@@ -58,6 +58,15 @@ class Particles(eqx.Module):
     noise: Noise
 
 
+class Proposal(eqx.Module):
+    """What a particle's guess was drawn from."""
+
+    action: Float[Array, "*batch slots actions"]  # logits
+    known: Float[Array, "*batch slots width"]  # what existence was inferred from
+    mean: Float[Array, "*batch slots state"]
+    spread: Float[Array, "*batch slots state"]
+
+
 class Transition(eqx.Module):
     """P(e_t, s_t | before): existence one agent after the other, and a normal distribution of states."""
 
@@ -68,7 +77,7 @@ class Transition(eqx.Module):
     def __init__(self, key: Key[Array, ""], sizes: tuple[int, ...], *, width: int, state: int):
         k_trunk, k_existence, k_normal = jax.random.split(key, 3)
         self.trunk = MLP(k_trunk, sizes, width, width)
-        self.existence = Existence(k_existence, width, width=width)
+        self.existence = Existence(k_existence, width, width=width // 2)
         self.normal = Linear(k_normal, width, 2 * state)
 
     def __call__(self, *inputs: Float[Array, "slots _"]) -> tuple[Array, Array, Array]:
@@ -106,8 +115,8 @@ class ParticleBelief(AbstractBelief):
         self.see = MLP(k_see, (seen.agent_features, seen.shared_features), width, sight)
         self.proposed_action = RelationalForwardModel(k_guess, state + type_size + sight, actions, **agent)
         self.agent = RelationalForwardModel(k_agent, state + type_size, actions, **agent)
-        self.proposed = Transition(k_proposed, (state, actions, 1, sight), width=width, state=state)
-        self.target = Transition(k_target, (state, actions, 1), width=width, state=state)
+        self.proposed = Transition(k_proposed, (state + actions + 1, sight), width=width, state=state)
+        self.target = Transition(k_target, (state + actions + 1,), width=width, state=state)
         self.types = LSTM(k_types, state + actions, type_size)
         self.observation = Decoder(k_observation, state + actions, spec, width=width, learned_spread=learned_spread)
         self.state = Decoder(k_state, state + type_size, spec, width=width, learned_spread=learned_spread)
@@ -142,66 +151,79 @@ class ParticleBelief(AbstractBelief):
     def step(
         self, key: Key[Array, ""], memory: Particles, seen: Observation, starts: Bool[Array, ""]
     ) -> tuple[Hypotheses, Particles]:
-        after, _ = self.advance(memory, self.draw(key, len(seen.visible)), seen, starts)
+        after = self.advance(memory, self.draw(key, len(seen.visible)), seen, starts)
         return hypotheses(after), after
 
+    def advance(self, memory: Particles, noise: Noise, seen: Observation, starts: Bool[Array, ""]) -> Particles:
+        """One step of the filter: forget if an episode starts, resample, guess and weigh."""
+        memory = forget(memory, starts)
+        before = gather(memory, self.resample(memory.log_weight, noise.resample))
+        after, proposal = self.propose(before, noise, seen)
+        return eqx.tree_at(lambda p: p.log_weight, after, self.weigh(before, after, proposal, seen))
+
     def follow(self, key: Key[Array, ""], memory: Particles, seen: Observation) -> Hypotheses:
-        return hypotheses(self.predict(memory, self.draw(key, len(seen.visible)), seen)[0])
+        return hypotheses(self.propose(memory, self.draw(key, len(seen.visible)), seen)[0])
 
-    def advance(
-        self, memory: Particles, noise: Noise, seen: Observation, starts: Bool[Array, ""]
-    ) -> tuple[Particles, Float[Array, "samples slots width"]]:
-        """One step of the filter: forget if an episode starts, resample, predict and weigh."""
-        memory = jax.tree.map(lambda leaf: jnp.where(starts, 0, leaf), memory)
-        return self.predict(self.resample(memory, noise.resample), noise, seen)
-
-    def resample(self, memory: Particles, uniform: Float[Array, "samples"]) -> Particles:
-        """Particles drawn with replacement, by weight."""
+    def resample(self, log_weight: Float[Array, "samples"], uniform: Float[Array, "samples"]) -> Int[Array, "samples"]:
+        """Which particles go on, drawn with replacement, by weight."""
         if self.resampling == "systematic":
-            chosen = systematic(uniform[0], memory.log_weight)
-        else:
-            chosen = multinomial(uniform, memory.log_weight)
-        return gather(memory, chosen)
+            return systematic(uniform[0], log_weight)
+        return multinomial(uniform, log_weight)
 
-    def predict(
-        self, memory: Particles, noise: Noise, seen: Observation
-    ) -> tuple[Particles, Float[Array, "samples slots width"]]:
-        """Every particle one step on and weighed, and what its proposal inferred existence from."""
-        sight = jax.nn.relu(self.see(seen.agents, seen.shared))
-        return jax.vmap(self.predict_one, (0, 0, None, None))(memory, noise, seen, sight)
+    def propose(self, before: Particles, noise: Noise, seen: Observation) -> tuple[Particles, Proposal]:
+        """Every particle one step on, as it guesses in the light of the observation; not yet weighed."""
+        sight = self.sight(seen)
+        return jax.vmap(self.propose_one, (0, 0, None, None, None))(before, noise, seen, sight, None)
 
-    def predict_one(
-        self, particle: Particles, noise: Noise, seen: Observation, sight: Float[Array, "slots sight"]
-    ) -> tuple[Particles, Float[Array, "slots width"]]:
-        known = jnp.concatenate([particle.state, particle.type.hidden], -1)
-        # Joint action inference
-        guess = self.proposed_action(jnp.concatenate([known, sight], -1), particle.exists)
-        action = straight_through(guess + noise.actions) * particle.exists[:, None]
+    def sight(self, seen: Observation) -> Float[Array, "slots sight"]:
+        """What is made of an observation."""
+        return jax.nn.relu(self.see(seen.agents, seen.shared))
+
+    def propose_one(
+        self,
+        before: Particles,
+        noise: Noise,
+        seen: Observation,
+        sight: Float[Array, "slots sight"],
+        exists: Float[Array, "slots"] | None,
+    ) -> tuple[Particles, Proposal]:
+        """Draw actions, existence (unless it is known how that was drawn) and states, and update types."""
+        guess = self.proposed_action(jnp.concatenate([known(before), sight], -1), before.exists)
+        action = straight_through(guess + noise.actions) * before.exists[:, None]
         action = action.at[0].set(seen.shared[-self.spec.actions :])
-        action_weight = log_chosen(self.agent(known, particle.exists), action) - log_chosen(guess, action)
-        # Existence and state inference
-        before = particle.state, action, particle.exists[:, None]
-        proposed, mean, spread = self.proposed(*before, sight)
-        exists, logits = self.proposed.existence.infer(proposed, known=seen.visible, uniform=noise.exists)
+        features, mean, spread = self.proposed(history(before, action), sight)
+        if exists is None:
+            exists = self.proposed.existence.infer(features, known=seen.visible, uniform=noise.exists)
         state = (mean + spread * noise.state) * exists[:, None]
-        target, target_mean, target_spread = self.target(*before)
-        target_logits = self.target.existence.logits(target, exists=exists)
-        chosen = jax.lax.stop_gradient(jnp.where(seen.visible, 0, log_bernoulli(logits, exists)))
-        existence_weight = log_bernoulli(target_logits, exists) - chosen
-        ratio = log_normal(state, target_mean, target_spread) - log_normal(state, mean, spread)
-        state_weight = ratio.sum(-1) * exists
-        # Type update
-        rows = jnp.concatenate([state, action], -1)
-        types = self.types.step(particle.type, rows, exists == 0)
-        types = Memory(types.hidden * exists[:, None], types.cell * exists[:, None], particle.type.gates)
-        # Weight
-        decoded = self.observation(rows, exists)
-        rows_seen, shared_seen = observed(seen)
-        observation_weight = log_normal(rows_seen, decoded.rows, decoded.rows_spread).sum(-1)
-        shared_weight = log_normal(shared_seen, decoded.shared, decoded.shared_spread).sum()
-        over = jnp.sum if self.over_slots == "sum" else jnp.mean
-        of_slots = (action_weight + existence_weight).at[0].set(0) + state_weight + observation_weight
-        return Particles(action, exists, state, types, over(of_slots) + shared_weight, noise), proposed
+        types = self.types.step(before.type, jnp.concatenate([state, action], -1), exists == 0)
+        types = Memory(types.hidden * exists[:, None], types.cell * exists[:, None], before.type.gates)
+        after = Particles(action, exists, state, types, before.log_weight, noise)
+        return after, Proposal(guess, features, mean, spread)
+
+    def weigh(
+        self, before: Particles, after: Particles, proposal: Proposal, seen: Observation
+    ) -> Float[Array, "samples"]:
+        """The logarithm of every particle's weight."""
+        return jax.vmap(self.weigh_one, (0, 0, 0, None))(before, after, proposal, seen)
+
+    def weigh_one(self, before: Particles, after: Particles, proposal: Proposal, seen: Observation) -> Float[Array, ""]:
+        """How much likelier the guess was without the observation's light, and how well it explains the observation."""
+        exists, action = after.exists, after.action
+        action_weight = log_chosen(self.agent(known(before), before.exists), action)
+        action_weight -= log_chosen(proposal.action, action)
+
+        target, mean, spread = self.target(history(before, action))
+        drawn = log_bernoulli(self.proposed.existence.logits(proposal.known, exists=exists), exists)
+        drawn = jax.lax.stop_gradient(jnp.where(seen.visible, 0, drawn))
+        existence_weight = log_bernoulli(self.target.existence.logits(target, exists=exists), exists) - drawn
+        ratio = log_normal(after.state, mean, spread) - log_normal(after.state, proposal.mean, proposal.spread)
+
+        decoded = self.observation(jnp.concatenate([after.state, action], -1), exists)
+        rows, shared = observed(seen)
+        rows_weight = log_normal(rows, decoded.rows, decoded.rows_spread).sum(-1)
+        shared_weight = log_normal(shared, decoded.shared, decoded.shared_spread).sum()
+        of_slots = (action_weight + existence_weight).at[0].set(0) + ratio.sum(-1) * exists + rows_weight
+        return (jnp.sum if self.over_slots == "sum" else jnp.mean)(of_slots) + shared_weight
 
     def replay(
         self,
@@ -212,29 +234,36 @@ class ParticleBelief(AbstractBelief):
         starts: Bool[Array, "time envs"],
         truth: Truth,
     ) -> tuple[Hypotheses, Terms]:
+        """Only guesses depend on earlier guesses. Who went on and who existed is recorded, and weights can wait."""
         del key
+        recorded = jnp.concatenate([before.log_weight[None], memory.log_weight[:-1]])
+        recorded = jnp.where(starts[..., None], 0, recorded)
+        ancestors = over_chunk(self.resample)(recorded, memory.noise.resample)
+        propose = jax.vmap(jax.vmap(self.propose_one, (0, 0, None, None, 0)))
 
-        def step(particles: Particles, now: tuple) -> tuple[Particles, tuple]:
-            particles, proposed = jax.vmap(self.advance)(particles, *now)
-            return particles, (particles, proposed)
+        def step(particles: Particles, now: tuple) -> tuple[Particles, tuple[Particles, Particles, Proposal]]:
+            starts, ancestors, *given = now
+            chosen = jax.vmap(gather)(jax.vmap(forget)(particles, starts), ancestors)
+            after, proposal = propose(chosen, *given)
+            return after, (chosen, after, proposal)
 
-        # A step is computed again for its gradient. To keep it was no faster, and took more memory to compile.
-        _, (particles, proposed) = jax.lax.scan(jax.checkpoint(step), before, (memory.noise, seen, starts))
-        return hypotheses(particles), self.terms(particles, proposed, truth)
+        steps = (starts, ancestors, memory.noise, seen, over_chunk(self.sight)(seen), memory.exists)
+        _, (chosen, after, proposal) = jax.lax.scan(step, before, steps)
+        log_weight = over_chunk(self.weigh)(chosen, after, proposal, seen)
+        particles = eqx.tree_at(lambda p: p.log_weight, after, log_weight)
+        return hypotheses(particles), self.terms(particles, proposal.known, truth)
 
-    def terms(
-        self, particles: Particles, proposed: Float[Array, "time envs samples slots width"], truth: Truth
-    ) -> Terms:
+    def terms(self, particles: Particles, known: Float[Array, "time envs samples slots width"], truth: Truth) -> Terms:
         """The negative evidence lower bound, and what the truth teaches; means over the chunk."""
         rows, shared = true_state(truth)
         there = truth.exists.astype(rows.dtype)
 
-        def one(hypotheses: Hypotheses, proposed: Array, rows: Array, shared: Array, there: Array) -> tuple:
+        def one(hypotheses: Hypotheses, known: Array, rows: Array, shared: Array, there: Array) -> tuple:
             of_state = jax.vmap(log_likelihood, (0, None, None, None))(self.decode(hypotheses), rows, shared, there > 0)
             existence = jax.vmap(lambda rows: log_bernoulli(self.proposed.existence.logits(rows, exists=there), there))
-            return of_state.mean(), existence(proposed)[:, 1:].mean()
+            return of_state.mean(), existence(known)[:, 1:].mean()
 
-        state, existence = over_chunk(one)(hypotheses(particles), proposed, rows, shared, there)
+        state, existence = over_chunk(one)(hypotheses(particles), known, rows, shared, there)
         return {
             "belief_loss": -over_chunk(log_mean_exp)(particles.log_weight).mean(),
             "state_loss": -state.mean(),
@@ -253,6 +282,21 @@ def hypotheses(particles: Particles) -> Hypotheses:
     return Hypotheses(
         jnp.concatenate([particles.state, particles.type.hidden], -1), particles.exists, particles.log_weight
     )
+
+
+def forget(particles: Particles, starts: Bool[Array, ""]) -> Particles:
+    """At an episode's start nobody exists, and all particles are alike."""
+    return jax.tree.map(lambda leaf: jnp.where(starts, 0, leaf), particles)
+
+
+def known(particle: Particles) -> Float[Array, "slots known"]:
+    """State and type of every agent."""
+    return jnp.concatenate([particle.state, particle.type.hidden], -1)
+
+
+def history(before: Particles, action: Float[Array, "slots actions"]) -> Float[Array, "slots history"]:
+    """What a transition starts from: every agent's last state, what it did there, and whether it existed."""
+    return jnp.concatenate([before.state, action, before.exists[:, None]], -1)
 
 
 def log_chosen(logits: Float[Array, "slots actions"], action: Float[Array, "slots actions"]) -> Float[Array, "slots"]:

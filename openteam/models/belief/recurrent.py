@@ -85,7 +85,7 @@ class RecurrentBelief(AbstractBelief):
         uniform = jax.random.uniform(k_exists, (samples, slots)) if self.exists == "sampled" else None
 
         def infer(one: Float[Array, "slots size"], numbers: Float[Array, "slots"] | None) -> Float[Array, "slots"]:
-            return self.existence.infer(one, known=visible, uniform=numbers)[0]
+            return self.existence.infer(one, known=visible, uniform=numbers)
 
         return Hypotheses(representation, jax.vmap(infer)(representation, uniform), log_weight)
 
