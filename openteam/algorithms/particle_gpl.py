@@ -22,8 +22,8 @@ class ParticleGPL(AbstractBeliefLearner):
     """A particle's weight adds up (the paper) or averages (the released code) what speaks for each of its agents."""
     learned_spread: bool = eqx.field(static=True, default=True)
     """Decoders also say how sure they are (the paper); if not they have a spread of 1 (the released code)."""
-    belief_weight: float = eqx.field(static=True, default=0.01)
-    """Weight of the negative evidence lower bound."""
+    belief_weight: float = eqx.field(static=True, default=1e-4)
+    """Weight of the negative evidence lower bound, a sum over slots and features where the other losses are means."""
     state_weight: float = eqx.field(static=True, default=0.01)
     """Weight of reconstructing the true state, which training may look at and a decision may not."""
     existence_weight: float = eqx.field(static=True, default=0.02)

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from openteam.core.chunks import over_chunk
 from openteam.core.types import Observation, Spec, Truth
 from openteam.models.agent import RelationalForwardModel
-from openteam.models.belief.decoder import FLOOR, Decoder, log_likelihood, log_normal
+from openteam.models.belief.decoder import Decoder, log_likelihood, log_normal
 from openteam.models.belief.existence import Existence, log_bernoulli
 from openteam.models.belief.hypotheses import (
     AbstractBelief,
@@ -36,6 +36,8 @@ from openteam.models.lstm import LSTM, Memory
 
 Resampling = Literal["multinomial", "systematic"]
 Slots = Literal["sum", "mean"]
+FLOOR = 0.05  # the smallest spread of a state
+CERTAINTY = 3.0  # states begin with a spread of about 0.1: larger, and at first nothing can be made out but noise
 
 
 class Noise(eqx.Module):
@@ -84,7 +86,7 @@ class Transition(eqx.Module):
         """What existence is inferred from, and mean and spread of the state."""
         known = jax.nn.relu(self.trunk(*inputs))
         mean, spread = jnp.split(self.normal(known), 2, -1)
-        return known, mean, jax.nn.softplus(spread) + FLOOR
+        return known, mean, jax.nn.softplus(spread - CERTAINTY) + FLOOR
 
 
 class ParticleBelief(AbstractBelief):
