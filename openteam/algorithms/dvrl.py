@@ -46,6 +46,7 @@ class DVRLModel(eqx.Module):
     encoder: MLP
     actor: Linear
     critic: Linear
+    time_limit_terminates: bool = eqx.field(static=True)
 
     def start(self, slots: int) -> DVRLMemory:
         particles, noise = self.filter.start()
@@ -100,8 +101,9 @@ class DVRL(AbstractLearner):
     """Weight of the bonus for undecided policies."""
     value_weight: float = eqx.field(static=True, default=0.5)
     """Weight of the critic's loss."""
-    belief_weight: float = eqx.field(static=True, default=0.1)
-    """Weight of the filter's loss, the negative evidence lower bound."""
+    belief_weight: float = eqx.field(static=True, default=1e-4)
+    """Weight of the filter's loss, the negative evidence lower bound: a sum over all that is seen. At 0.1, as in the
+    authors' example, it leaves the policy nothing to learn from (docs/dvrl.md)."""
     max_grad_norm: float = eqx.field(static=True, default=0.5)
     """Clip the gradient to this global norm."""
     mask_illegal: bool = eqx.field(static=True, default=False)
@@ -139,7 +141,8 @@ class DVRL(AbstractLearner):
         )  # fmt: skip
         encoder = MLP(k_encoder, self.particles * (2 * self.hidden + 1), self.hidden, self.hidden)
         heads = Linear(k_actor, self.hidden, spec.actions), Linear(k_critic, self.hidden, 1)
-        model = orthogonal(k_layers, DVRLModel(flat, particle_filter, encoder, *heads), HIDDEN_GAIN)
+        model = DVRLModel(flat, particle_filter, encoder, *heads, spec.time_limit_terminates)
+        model = orthogonal(k_layers, model, HIDDEN_GAIN)
         transition = orthogonal(k_transition, model.filter.transition, 1.0)
         model = eqx.tree_at(lambda m: m.filter.transition, model, transition)
         return TrainState(model, (), self.optimiser.init(eqx.filter(model, eqx.is_array)), jnp.zeros((), jnp.int32))
@@ -170,19 +173,23 @@ class DVRL(AbstractLearner):
         self, state: TrainState, context: tuple[()], chunk: Chunk, progress: Float[Array, ""]
     ) -> tuple[TrainState, tuple[()], Metrics]:
         del progress
-        led = led_to(chunk)
-        # Chance where actions led need not differ between runs, only between updates.
-        keys = jax.random.split(jax.random.fold_in(make_key(0), state.updates), chunk.actions.shape)
-        belief, _ = over_chunk(state.model.look)(keys, chunk.memory, led.final_obs, led.joined)
-        returns = n_step_returns(
-            led.reward, self.discount * led.discount, led.ends, state.model.critic(belief)[..., 0]
-        )  # fmt: skip
-
+        led, next_value = led_to(chunk), self.next_values(state, chunk)
+        returns = n_step_returns(led.reward, self.discount * led.discount, led.ends, next_value)
         (_, metrics), gradient = jax.value_and_grad(self.loss, has_aux=True)(state.model, chunk, returns)
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
         model: DVRLModel = eqx.apply_updates(state.model, step)
         metrics |= {"gradient_norm": optax.tree.norm(gradient)}
         return TrainState(model, (), opt_state, state.updates + 1), context, metrics
+
+    def next_values(self, state: TrainState, chunk: Chunk) -> Float[Array, "time envs"]:
+        """V where each action led, for the returns: of the last step only, if there is no other it is asked for."""
+        steps = slice(-1 if state.model.time_limit_terminates else None, None)
+        led = led_to(chunk)
+        memory, final, joined = jax.tree.map(lambda leaf: leaf[steps], (chunk.memory, led.final_obs, led.joined))
+        # Chance where actions led need not differ between runs, only between updates.
+        keys = jax.random.split(jax.random.fold_in(make_key(0), state.updates), chunk.actions.shape)
+        belief, _ = over_chunk(state.model.look)(keys[steps], memory, final, joined)
+        return jnp.zeros(chunk.actions.shape).at[steps].set(state.model.critic(belief)[..., 0])
 
     def loss(
         self, model: DVRLModel, chunk: Chunk, returns: Float[Array, "time envs"]

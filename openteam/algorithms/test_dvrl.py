@@ -1,5 +1,7 @@
 """Deep Variational RL: an update repeats the rollout, and a decision knows nothing that cannot be seen."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -57,6 +59,15 @@ def test_an_update_counts_itself_tells_everything_and_never_reads_the_truth(roll
         bool((new != old).any()) for new, old in zip(*map(jax.tree.leaves, (after.model, state.model)), strict=True)
     ]
     assert all(moved)
+
+
+def test_if_time_limits_are_true_ends_only_the_last_successor_is_looked_at(rollout):
+    state, chunk, _ = rollout
+    models = (dataclasses.replace(state.model, time_limit_terminates=flag) for flag in (True, False))
+    last, every = (eqx.filter_jit(LEARNER.next_values)(dataclasses.replace(state, model=m), chunk) for m in models)
+    np.testing.assert_allclose(last[-1], every[-1], rtol=1e-5)
+    assert not last[:-1].any()
+    assert every[:-1].all()
 
 
 def test_a_decision_depends_on_nothing_that_cannot_be_seen(rollout):

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 
 from openteam.models.layers import MLP, Linear
 
-FLOOR = 1e-4  # the smallest variance: without it, what is certain would be worth infinitely much
+FLOOR = 1e-2  # the smallest variance: without it, what is certain would be worth infinitely much
 
 
 class Normal(eqx.Module):
