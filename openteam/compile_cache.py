@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -35,3 +37,9 @@ def use_compile_cache() -> None:
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def give_memory_back() -> None:
+    """What a compiler has freed goes back to the system; the C library would keep it, a gigabyte of a large program."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from openteam.compile_cache import once_jit, use_compile_cache
+from openteam.compile_cache import give_memory_back, once_jit, use_compile_cache
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
@@ -155,6 +155,7 @@ class Training:
 
     def checkpoint(self, report: Report) -> None:
         """Evaluate the frozen policy on every split, and its belief; write rows, policy and state, in this order."""
+        give_memory_back()  # what compiling the training took
         for seed, folder, carry in zip(self.seeds, self.folders, self.slices(), strict=True):
             policy = self.learner.frozen(carry.train.model)
             means = {}
@@ -175,6 +176,7 @@ class Training:
             )  # fmt: skip
             report(Progress(seed, self.step, self.total * self.chunk, evaluation=means))
         self.write_state()
+        give_memory_back()  # what compiling the evaluation took
 
     def write_state(self) -> None:
         """Everything needed to go on, and how long the row files were then."""
