@@ -102,7 +102,7 @@ def vae_gpl_paper() -> AbstractLearner:
 
 def pf_gpl_paper() -> AbstractLearner:
     """PF-GPL with the losses of the paper's equations, all of one weight, and values that shape no belief."""
-    return ParticleGPL(belief_weight=1.0, existence_weight=0.0, **ALL_ONE)
+    return ParticleGPL(belief_weight=1.0, existence_weight=0.0, over_slots="sum", learned_spread=True, **ALL_ONE)
 
 
 def ae_gpl_released() -> AbstractLearner:

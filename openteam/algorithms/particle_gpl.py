@@ -18,12 +18,13 @@ class ParticleGPL(AbstractBeliefLearner):
     """How many particles make the belief."""
     resampling: Resampling = eqx.field(static=True, default="multinomial")
     """How particles are drawn: independently (the paper), or evenly spaced (the released code)."""
-    over_slots: Slots = eqx.field(static=True, default="sum")
-    """A particle's weight adds up (the paper) or averages (the released code) what speaks for each of its agents."""
-    learned_spread: bool = eqx.field(static=True, default=True)
+    over_slots: Slots = eqx.field(static=True, default="mean")
+    """A particle's weight averages (the released code) or adds up (the paper) what speaks for each of its agents. Added
+    up, one particle has all the weight whatever it guesses."""
+    learned_spread: bool = eqx.field(static=True, default=False)
     """Decoders also say how sure they are (the paper); if not they have a spread of 1 (the released code)."""
-    belief_weight: float = eqx.field(static=True, default=1e-4)
-    """Weight of the negative evidence lower bound, a sum over slots and features where the other losses are means."""
+    belief_weight: float = eqx.field(static=True, default=1e-3)
+    """Weight of the negative evidence lower bound, a sum over features where the other losses are means."""
     state_weight: float = eqx.field(static=True, default=0.01)
     """Weight of reconstructing the true state, which training may look at and a decision may not."""
     existence_weight: float = eqx.field(static=True, default=0.02)
