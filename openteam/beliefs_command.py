@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import tyro
@@ -15,9 +17,9 @@ from rich.table import Table
 from openteam.compare_command import write
 from openteam.errors import UserError
 from openteam.evaluation.beliefs import METRICS
-from openteam.evaluation.compare import compare
+from openteam.evaluation.compare import Comparison, compare
 from openteam.evaluation.drawing import check_picture
-from openteam.evaluation.reconstruction import best_run, reconstruct
+from openteam.evaluation.reconstruction import best_run, logged, reconstruct
 from openteam.evaluation.reconstruction_curves import draw_reconstruction
 from openteam.results.config import from_json
 from openteam.results.policies import load
@@ -25,10 +27,15 @@ from openteam.results.policies import load
 
 @dataclasses.dataclass(frozen=True)
 class Beliefs:
-    """Replay recorded episodes through every checkpoint of these runs and judge what each believes about them."""
+    """Replay recorded episodes through every checkpoint of these runs and judge what each believes about them.
+
+    With --logged, show what the runs wrote down themselves while they trained.
+    """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Run folders, or folders with runs anywhere below."""
+    logged: bool = False
+    """Replay nothing: read each run's beliefs.jsonl, which is of episodes that it played itself."""
     player: Path | None = None
     """The run that plays the episodes; by default, per task, the one with the highest return on train."""
     episodes: int = 8
@@ -48,30 +55,40 @@ class Beliefs:
         if self.curves:
             check_picture(self.curves)
         comparison = compare(self.runs)
-        rows: list[dict[str, Any]] = []
-        for groups in comparison.tasks.values():
-            player = self.player or best_run(dataclasses.replace(comparison, groups=tuple(groups)))
-            task = from_json(groups[0].runs[0].config["task"])
-            rows += reconstruct(task, groups, load(player), episodes=self.episodes, seed=self.seed)
+        rows = list(logged(comparison.groups)) if self.logged else self.replayed(comparison)
         if not rows:
             raise UserError("None of these runs holds a belief: train gpl-q, ae-gpl, vae-gpl or pf-gpl.")
-        Console().print(as_table(rows))
+        console = Console(width=max(Console().width, 130))  # narrower, numbers would be cut
+        for table in tables(rows):
+            console.print(table)
+        console.print("\n".join(f"{name.replace('_', ' ')}: {what}" for name, what in METRICS.items()))
         if self.csv:
             write(self.csv, as_csv(rows))
         if self.curves:
             draw_reconstruction(self.curves, rows)
 
+    def replayed(self, comparison: Comparison) -> list[dict[str, Any]]:
+        """All checkpoints on the same episodes, task by task."""
+        rows: list[dict[str, Any]] = []
+        for groups in comparison.tasks.values():
+            player = self.player or best_run(dataclasses.replace(comparison, groups=tuple(groups)))
+            task = from_json(groups[0].runs[0].config["task"])
+            rows += reconstruct(task, groups, load(player), episodes=self.episodes, seed=self.seed)
+        return rows
 
-def as_table(rows: list[dict[str, Any]]) -> Table:
-    """The last checkpoint of every run."""
-    table = Table(title="What is believed at the last checkpoint", caption="; ".join(map(": ".join, METRICS.items())))
-    for name in ("task", "algorithm", "seed", "step", *METRICS):
-        table.add_column(name.replace("_", " "))
-    last = {(row["task"], row["algorithm"], row["seed"]): row for row in rows}
-    for row in last.values():
-        numbers = (f"{row[metric]:.3f}" if metric in row else "-" for metric in METRICS)
-        table.add_row(row["task"], row["algorithm"], str(row["seed"]), f"{row['step']:,}", *numbers)
-    return table
+
+def tables(rows: list[dict[str, Any]]) -> Iterator[Table]:
+    """One per task: of every algorithm the last checkpoint, the mean over seeds."""
+    for task in dict.fromkeys(row["task"] for row in rows):
+        last = {(row["algorithm"], row["seed"]): row for row in rows if row["task"] == task}.values()
+        table = Table(title=f"What is believed at the last checkpoint on {task}, mean over seeds")
+        for name in ("algorithm", "seeds", "step", *METRICS):
+            table.add_column(name.replace("_", " "))
+        for algorithm in dict.fromkeys(row["algorithm"] for row in last):
+            ours = [row for row in last if row["algorithm"] == algorithm]
+            numbers = (f"{mean(row[metric] for row in ours):.3f}" if metric in ours[0] else "-" for metric in METRICS)
+            table.add_row(algorithm, str(len(ours)), f"{ours[0]['step']:,}", *numbers)
+        yield table
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:

@@ -21,8 +21,8 @@ from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.core.types import TimeStep, Truth
 from openteam.errors import UserError
-from openteam.evaluation.beliefs import Sums, means, score
-from openteam.evaluation.compare import Comparison, Group
+from openteam.evaluation.beliefs import METRICS, Sums, means, score
+from openteam.evaluation.compare import Comparison, Group, Reading
 from openteam.results.policies import load
 from openteam.results.run_folder import RunFolder
 from openteam.task import Task
@@ -82,9 +82,20 @@ def reconstruct(
                 policy = load(checkpoint)
                 if not isinstance(policy, AbstractBeliever):
                     break
-                scores = means(judge(policy, story, k_judge))
-                about = {"task": task.name, "algorithm": group.shown, "seed": run.config["seed"]}
-                yield about | {"step": int(checkpoint.stem)} | scores
+                yield whose(group, run) | {"step": int(checkpoint.stem)} | means(judge(policy, story, k_judge))
+
+
+def logged(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
+    """The same rows as each run wrote them while it trained, of episodes that it played itself."""
+    for group in groups:
+        for run in group.runs:
+            for row in RunFolder(run.path).rows("beliefs.jsonl"):
+                yield whose(group, run) | {name: row[name] for name in ("step", *METRICS) if name in row}
+
+
+def whose(group: Group, run: Reading) -> dict[str, Any]:
+    """What a row is about."""
+    return {"task": group.task.name, "algorithm": group.shown, "seed": run.config["seed"]}
 
 
 def best_run(comparison: Comparison) -> Path:
