@@ -18,7 +18,7 @@ import pytest
 import openteam
 from openteam.errors import UserError
 from openteam.results.run_folder import RunFolder
-from openteam.training.driver import Training, start_training
+from openteam.training.driver import Training, resume_training, start_training
 from openteam.training.settings import Settings
 
 SMALL = {
@@ -159,6 +159,21 @@ def test_python_and_command_line_are_the_same(undisturbed, tmp_path):
     ours, theirs = (openteam.load(path).model.value.joint.singular for path in (tmp_path / "python", undisturbed))
     for a, b in zip(ours.layers, theirs.layers, strict=True):
         np.testing.assert_allclose(a.bias, b.bias, rtol=1e-4, atol=1e-5)
+
+
+def test_a_run_interrupted_before_its_first_checkpoint_begins_anew(tmp_path):
+    training = start_training(openteam.make("probe-match"), learner(), Settings(240, 120, 4), [0], [tmp_path / "run"])
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    training.advance = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        training.run()
+    assert not training.folders[0].state.exists()
+    resume_training(tmp_path / "run").run()
+    assert min(row["step"] for row in training.folders[0].rows("episodes.jsonl")) == 0
+    assert training.folders[0].state.exists()
 
 
 def test_seeds_batched_by_vmap_learn_like_single_runs(tmp_path):

@@ -105,17 +105,24 @@ class Training:
         return self.updates * self.chunk
 
     def run(self, report: Report = silent) -> None:
-        """To the end. An interrupt leaves a state to resume from."""
+        """To the end. An interrupt leaves a state to resume from, if there was a checkpoint yet."""
         try:
             if self.carry is None:
                 self.carry = self.begin()
+                give_memory_back()
+                self.advanced(0)  # compiles the largest program while there is the most room
                 self.checkpoint(report)
             while self.updates < self.total:
                 self.stretch(report)
         except KeyboardInterrupt:
-            if self.carry is not None:
+            if all(folder.state.exists() for folder in self.folders):
                 self.write_state()
             raise
+
+    def advanced(self, count: int) -> tuple[Carry, dict[str, Any]]:
+        """The carry that many updates on, and the sums of their metrics."""
+        keys = self.one_or_all(split_key(self.keys, 1))
+        return self.advance(self.task, self.learner, self.carry, keys, jnp.asarray(count), jnp.asarray(self.total))
 
     def stretch(self, report: Report) -> None:
         """Train until the next row is due, and to a checkpoint if one is."""
@@ -125,10 +132,7 @@ class Training:
             boundary = self.total
         count = min((self.updates // row + 1) * row, boundary) - self.updates
         began = time.perf_counter()
-        keys = self.one_or_all(split_key(self.keys, 1))
-        carry, sums = self.advance(
-            self.task, self.learner, self.carry, keys, jnp.asarray(count), jnp.asarray(self.total)
-        )
+        carry, sums = self.advanced(count)
         sums = {name: np.atleast_1d(np.asarray(value)) for name, value in sums.items()}
         seconds = time.perf_counter() - began
         self.check_finite(sums, carry)
