@@ -182,7 +182,7 @@ class DVRL(AbstractLearner):
         return TrainState(model, (), opt_state, state.updates + 1), context, metrics
 
     def next_values(self, state: TrainState, chunk: Chunk) -> Float[Array, "time envs"]:
-        """V where each action led, for the returns: of the last step only, if there is no other it is asked for."""
+        """V where each action led. Where time limits are true ends only the last step's is asked for; others are 0."""
         steps = slice(-1 if state.model.time_limit_terminates else None, None)
         led = led_to(chunk)
         memory, final, joined = jax.tree.map(lambda leaf: leaf[steps], (chunk.memory, led.final_obs, led.joined))

@@ -20,7 +20,7 @@ class ParticleGPL(AbstractBeliefLearner):
     """How particles are drawn: independently (the paper), or evenly spaced (the released code)."""
     over_slots: Slots = eqx.field(static=True, default="mean")
     """A particle's weight averages (the released code) or adds up (the paper) what speaks for each of its agents. Added
-    up, one particle has all the weight whatever it guesses."""
+    up, hardly more than one particle counts (docs/belief.md)."""
     learned_spread: bool = eqx.field(static=True, default=False)
     """Decoders also say how sure they are (the paper); if not they have a spread of 1 (the released code)."""
     belief_weight: float = eqx.field(static=True, default=1e-3)

@@ -64,7 +64,7 @@ class Proposal(eqx.Module):
     """What a particle's guess was drawn from."""
 
     action: Float[Array, "*batch slots actions"]  # logits
-    known: Float[Array, "*batch slots width"]  # what existence was inferred from
+    features: Float[Array, "*batch slots width"]  # what existence was inferred from
     mean: Float[Array, "*batch slots state"]
     spread: Float[Array, "*batch slots state"]
 
@@ -84,9 +84,9 @@ class Transition(eqx.Module):
 
     def __call__(self, *inputs: Float[Array, "slots _"]) -> tuple[Array, Array, Array]:
         """What existence is inferred from, and mean and spread of the state."""
-        known = jax.nn.relu(self.trunk(*inputs))
-        mean, spread = jnp.split(self.normal(known), 2, -1)
-        return known, mean, jax.nn.softplus(spread - CERTAINTY) + FLOOR
+        features = jax.nn.relu(self.trunk(*inputs))
+        mean, spread = jnp.split(self.normal(features), 2, -1)
+        return features, mean, jax.nn.softplus(spread - CERTAINTY) + FLOOR
 
 
 class ParticleBelief(AbstractBelief):
@@ -215,7 +215,7 @@ class ParticleBelief(AbstractBelief):
         action_weight -= log_chosen(proposal.action, action)
 
         target, mean, spread = self.target(history(before, action))
-        drawn = log_bernoulli(self.proposed.existence.logits(proposal.known, exists=exists), exists)
+        drawn = log_bernoulli(self.proposed.existence.logits(proposal.features, exists=exists), exists)
         drawn = jax.lax.stop_gradient(jnp.where(seen.visible, 0, drawn))
         existence_weight = log_bernoulli(self.target.existence.logits(target, exists=exists), exists) - drawn
         ratio = log_normal(after.state, mean, spread) - log_normal(after.state, proposal.mean, proposal.spread)
@@ -253,19 +253,21 @@ class ParticleBelief(AbstractBelief):
         _, (chosen, after, proposal) = jax.lax.scan(step, before, steps)
         log_weight = over_chunk(self.weigh)(chosen, after, proposal, seen)
         particles = eqx.tree_at(lambda p: p.log_weight, after, log_weight)
-        return hypotheses(particles), self.terms(particles, proposal.known, truth)
+        return hypotheses(particles), self.terms(particles, proposal.features, truth)
 
-    def terms(self, particles: Particles, known: Float[Array, "time envs samples slots width"], truth: Truth) -> Terms:
+    def terms(
+        self, particles: Particles, features: Float[Array, "time envs samples slots width"], truth: Truth
+    ) -> Terms:
         """The negative evidence lower bound, and what the truth teaches; means over the chunk."""
         rows, shared = true_state(truth)
         there = truth.exists.astype(rows.dtype)
 
-        def one(hypotheses: Hypotheses, known: Array, rows: Array, shared: Array, there: Array) -> tuple:
+        def one(hypotheses: Hypotheses, features: Array, rows: Array, shared: Array, there: Array) -> tuple:
             of_state = jax.vmap(log_likelihood, (0, None, None, None))(self.decode(hypotheses), rows, shared, there > 0)
             existence = jax.vmap(lambda rows: log_bernoulli(self.proposed.existence.logits(rows, exists=there), there))
-            return of_state.mean(), existence(known)[:, 1:].mean()
+            return of_state.mean(), existence(features)[:, 1:].mean()
 
-        state, existence = over_chunk(one)(hypotheses(particles), known, rows, shared, there)
+        state, existence = over_chunk(one)(hypotheses(particles), features, rows, shared, there)
         return {
             "belief_loss": -over_chunk(log_mean_exp)(particles.log_weight).mean(),
             "state_loss": -state.mean(),
@@ -281,9 +283,7 @@ class ParticleBelief(AbstractBelief):
 
 def hypotheses(particles: Particles) -> Hypotheses:
     """Particles as GPL sees them: of every agent its state and its type."""
-    return Hypotheses(
-        jnp.concatenate([particles.state, particles.type.hidden], -1), particles.exists, particles.log_weight
-    )
+    return Hypotheses(known(particles), particles.exists, particles.log_weight)
 
 
 def forget(particles: Particles, starts: Bool[Array, ""]) -> Particles:
@@ -291,9 +291,9 @@ def forget(particles: Particles, starts: Bool[Array, ""]) -> Particles:
     return jax.tree.map(lambda leaf: jnp.where(starts, 0, leaf), particles)
 
 
-def known(particle: Particles) -> Float[Array, "slots known"]:
+def known(particles: Particles) -> Float[Array, "*batch slots known"]:
     """State and type of every agent."""
-    return jnp.concatenate([particle.state, particle.type.hidden], -1)
+    return jnp.concatenate([particles.state, particles.type.hidden], -1)
 
 
 def history(before: Particles, action: Float[Array, "slots actions"]) -> Float[Array, "slots history"]:
