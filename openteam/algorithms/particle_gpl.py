@@ -29,17 +29,19 @@ class ParticleGPL(AbstractBeliefLearner):
     """Weight of reconstructing the true state, which training may look at and a decision may not."""
     existence_weight: float = eqx.field(static=True, default=0.02)
     """Weight of the log likelihood of who exists, under the proposal."""
-    sight: int = eqx.field(static=True, default=32)
+    sight: int = eqx.field(static=True, default=24)
     """Length of what is made of an observation, for every agent."""
-    state: int = eqx.field(static=True, default=32)
+    state: int = eqx.field(static=True, default=24)
     """Length of a state vector."""
-    type_size: int = eqx.field(static=True, default=32)
+    type_size: int = eqx.field(static=True, default=24)
     """Length of a type vector."""
-    width: int = eqx.field(static=True, default=48)
+    width: int = eqx.field(static=True, default=32)
     """Width of the belief's other layers; those that infer existence have half of it."""
-    message_width: int = eqx.field(static=True, default=32)
+    utility_width: int = eqx.field(static=True, default=48)
+    """Width of both hidden layers of the networks that turn particles into values."""
+    message_width: int = eqx.field(static=True, default=24)
     """Width of the action models' edge and node networks."""
-    embedding: int = eqx.field(static=True, default=32)
+    embedding: int = eqx.field(static=True, default=24)
     """Length of the action models' messages and node embeddings."""
     readout_width: int = eqx.field(static=True, default=16)
     """Width of the action models' read-outs."""
