@@ -92,6 +92,22 @@ def test_weights_and_evidence_of_a_step_by_hand(model, step):
     np.testing.assert_allclose(after.hidden, eqx.filter_jit(model.transition)(hidden, encoded, told, did), atol=1e-5)
 
 
+def test_with_many_particles_the_evidence_is_the_integral_over_the_latent():
+    many = Filter(
+        random.key(1), INPUTS, ACTIONS, particles=5000, observation_width=5, action_size=2, latent=1, hidden=HIDDEN
+    )
+    particles, seen = many.start()[0], jnp.array([0.7, -1.0])
+    after, _ = eqx.filter_jit(many.step)(particles, seen, jnp.asarray(2), NO, many.draw(random.key(2)))
+
+    grid = np.linspace(-12, 12, 4001)[:, None]
+    hidden, did = np.zeros((1, HIDDEN)), relu(linear(many.action, np.eye(ACTIONS)[2]))
+    prior = stats.norm.pdf(grid, *normal(many.prior, hidden, did)).prod(-1)
+    emission = stats.norm.pdf(seen, *normal(many.emission, relu(linear(many.latent, grid)), hidden, did)).prod(-1)
+    exact = np.log(np.trapezoid(prior * emission, grid[:, 0]))
+    assert log_mean_exp(after.log_weight) == pytest.approx(exact, abs=0.02)
+    assert after.log_weight.mean() < exact - 0.01  # the bound of a single particle is looser
+
+
 def test_the_start_of_an_episode_forgets_particles_weights_and_the_last_action(step):
     (one, noise), (other, _) = draw(1), draw(2)
     seen, yes = jnp.array([0.7, -1.0]), jnp.ones((), bool)
