@@ -62,47 +62,40 @@ class BeliefPolicy(AbstractBeliever):
         starts = fresh[0]  # the learner is new to itself only then
         seen = preprocess(obs, jnp.where(starts, NO_ACTION, memory.previous))
         hypotheses, remembered = self.model.belief.step(k_belief, memory.belief, seen, starts)
-        logits = self.model.belief.action_logits(hypotheses)
-        values = mean_values(action_values(self.model.value, hypotheses, logits), hypotheses)
+        values = mean_values(action_values(self.model.value, hypotheses), hypotheses)
         action = choose(k_act, values, obs.legal if self.mask_illegal else None, self.rule, self.progress)
-        return action, BeliefMemory(remembered, action), reveal(self.model.belief, hypotheses, logits)
+        return action, BeliefMemory(remembered, action), reveal(self.model.belief, hypotheses)
 
     def having_done(self, memory: BeliefMemory, action: Int[Array, ""]) -> BeliefMemory:
         return BeliefMemory(memory.belief, action)
 
 
-def reveal(belief: AbstractBelief, hypotheses: Hypotheses, logits: Float[Array, "samples slots actions"]) -> Belief:
+def reveal(belief: AbstractBelief, hypotheses: Hypotheses) -> Belief:
     """A belief in the terms of the world."""
-    state = belief.decode(hypotheses)
-    return Belief(hypotheses.weight, hypotheses.exists, jax.nn.softmax(logits), state.rows[..., :-1], state.shared)
+    state, actions = belief.decode(hypotheses), jax.nn.softmax(hypotheses.logits)
+    return Belief(hypotheses.weight, hypotheses.exists, actions, state.rows[..., :-1], state.shared)
 
 
-def action_values(
-    value: JointValueModel, hypotheses: Hypotheses, logits: Float[Array, "samples slots actions"]
-) -> Float[Array, "samples actions"]:
+def action_values(value: JointValueModel, hypotheses: Hypotheses) -> Float[Array, "samples actions"]:
     """Qbar(u_k, .) of every hypothesis."""
 
     def one(representation: Array, exists: Array, logits: Array) -> Array:
         return marginalise(value(representation), jax.nn.softmax(logits), exists)
 
-    return jax.vmap(one)(hypotheses.representation, hypotheses.exists, logits)
+    return jax.vmap(one)(hypotheses.representation, hypotheses.exists, hypotheses.logits)
 
 
 def values_of_seen(
-    value: JointValueModel,
-    hypotheses: Hypotheses,
-    logits: Float[Array, "samples slots actions"],
-    actions: Int[Array, "slots"],
-    visible: Bool[Array, "slots"],
+    value: JointValueModel, hypotheses: Hypotheses, actions: Int[Array, "slots"], visible: Bool[Array, "slots"]
 ) -> Float[Array, "samples"]:
     """Q(u_k, a_V): what those in sight did is known, what the others do is left to the agent model."""
-    taken = jax.nn.one_hot(actions, logits.shape[-1])
+    taken = jax.nn.one_hot(actions, hypotheses.logits.shape[-1])
 
     def one(representation: Array, exists: Array, logits: Array) -> Array:
         choice = jnp.where(visible[:, None], taken, jax.lax.stop_gradient(jax.nn.softmax(logits)))
         return expected_value(value(representation), choice, exists)
 
-    return jax.vmap(one)(hypotheses.representation, hypotheses.exists, logits)
+    return jax.vmap(one)(hypotheses.representation, hypotheses.exists, hypotheses.logits)
 
 
 def mean_values(
@@ -181,16 +174,15 @@ class AbstractBeliefLearner(AbstractTDLearner):
         acted, memory = acted_on(chunk), chunk.memory.belief
         seen = over_chunk(preprocess)(acted.obs, previous_actions(chunk))
         now, terms = model.belief.replay(k_replay, chunk.before.belief, memory, seen, acted.starts, chunk.truth)
-        logits = over_chunk(model.belief.action_logits)(now)
         y = self.targets(k_follow, model, target, chunk, now, progress)
 
         believed = now if self.values_shape_belief else jax.lax.stop_gradient(now)
-        predicted = over_chunk(values_of_seen, model.value)(believed, logits, chunk.truth.actions, acted.obs.visible)
+        predicted = over_chunk(values_of_seen, model.value)(believed, chunk.truth.actions, acted.obs.visible)
         if self.squares == "each":
             value_loss = (now.weight * (predicted - y) ** 2).sum(-1).mean()
         else:
             value_loss = jnp.mean((now.weight * (predicted - y)).sum(-1) ** 2)
-        agent_loss = agent_model_loss(logits, chunk)
+        agent_loss = agent_model_loss(now.logits, chunk)
         loss = value_loss + self.agent_model_weight * agent_loss
         loss += sum(self.weights[name] * term for name, term in terms.items())
         metrics = {"value_loss": value_loss, "agent_model_loss": agent_loss, "joint_value": predicted.mean()}
@@ -208,8 +200,7 @@ class AbstractBeliefLearner(AbstractTDLearner):
         """y of every hypothesis, where each action led. Only the joint value has a target network."""
         led = led_to(chunk)
         after = jax.lax.stop_gradient(self.successors(key, model, chunk, now))
-        logits = over_chunk(model.belief.action_logits)(after)
-        values = over_chunk(action_values, target)(after, logits)
+        values = over_chunk(action_values, target)(after)
         if not model.belief.resamples:  # hypotheses of two steps have nothing to do with each other
             values = mean_values(values, after)[..., None, :]
         if self.mask_illegal:

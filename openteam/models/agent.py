@@ -50,14 +50,16 @@ class RelationalForwardModel(eqx.Module):
     ) -> Float[Array, "slots actions"]:
         """Logits of every agent's next action. Rows of absent agents mean nothing and reach no other row."""
         weight = exists.astype(types.dtype)
-        w_sender, w_receiver = self.edge_in.weights
-        edges = types @ w_sender, types @ w_receiver + self.edge_in.bias
+        node = self.node.layers[0]
+        wide = jnp.concatenate([*self.edge_in.weights, node.weights[0]], 1)  # one product: narrow ones are slow
+        sent, received, kept = jnp.split(types @ wide, 3, -1)
+        edges = sent, received + self.edge_in.bias
         if self.graph == "complete":
             summed, senders = relu_sum(*edges, weight), weight.sum() - weight
         else:
             summed, senders = star_relu_sum(*edges, weight)
         messages = summed @ self.edge_out.weights[0] + senders[:, None] * self.edge_out.bias
-        return self.readout(self.node(types, messages))
+        return self.readout(self.node.rest(kept + messages @ node.weights[1] + node.bias))
 
 
 def star_relu_sum(

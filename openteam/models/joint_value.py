@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.models.graph import Graph
-from openteam.models.layers import MLP
+from openteam.models.layers import MLP, side_by_side
 
 Pairwise = Literal["factored", "edge"]
 PairRange = Literal["free", "positive", "negative"]
@@ -150,15 +150,25 @@ class JointValueModel(eqx.Module):
     def __call__(self, types: Float[Array, "slots type"]) -> AbstractUtilities:
         """Utilities of all slots, from their types and the learner's (slot 0)."""
         learner = types[:1]
-        singular = self.individual(types, learner)
         if self.graph == "star":
             mine, theirs = self.learners_factors(types, learner)
-            return StarUtilities(singular, in_range(jnp.einsum("kra,krb->kab", mine, theirs), self.pair_range))
-        factors = self.factors(types, learner)
+            pairs = in_range(jnp.einsum("kra,krb->kab", mine, theirs), self.pair_range)
+            return StarUtilities(self.individual(types, learner), pairs)
+        singular, factors = self.individual_and_factors(types, learner)
         if self.pair_range != "free":
             pairs = "jra,krb->jkab" if self.form == "factored" else "jkra,kjrb->jkab"
             return TabledUtilities(singular, in_range(jnp.einsum(pairs, factors, factors), self.pair_range))
         return FactoredUtilities(singular, factors) if self.form == "factored" else EdgeUtilities(singular, factors)
+
+    def individual_and_factors(
+        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> tuple[Float[Array, "slots actions"], Float[Array, "*pair rank actions"]]:
+        """Both, with one product for the first layers of both where they look at the same."""
+        if self.singular is None or self.form == "edge":
+            return self.individual(types, learner), self.factors(types, learner)
+        wide = side_by_side(self.singular.layers[0], self.pairwise.layers[0])
+        alone, paired = jnp.split(wide(types, learner), 2, -1)
+        return in_range(self.singular.rest(alone), self.individual_range), self.by_rank(self.pairwise.rest(paired))
 
     def individual(
         self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]

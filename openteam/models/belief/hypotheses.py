@@ -16,11 +16,15 @@ Terms = dict[str, Float[Array, ""]]
 
 
 class Hypotheses(eqx.Module):
-    """Each has a representation of every agent, and says how much each agent exists: 0, 1, or a probability."""
+    """Each has a representation of every agent, and says how much each agent exists: 0, 1, or a probability.
+
+    What everybody does next is the agent model's to say.
+    """
 
     representation: Float[Array, "*batch samples slots size"]
     exists: Float[Array, "*batch samples slots"]
     log_weight: Float[Array, "*batch samples"]  # up to a constant
+    logits: Float[Array, "*batch samples slots actions"]  # of everybody's next action
 
     @property
     def weight(self) -> Float[Array, "*batch samples"]:
@@ -71,10 +75,6 @@ class AbstractBelief(eqx.Module):
         truth: Truth,
     ) -> tuple[Hypotheses, Terms]:
         """The hypotheses of steps already taken, ready to be differentiated, and the losses that shape them."""
-
-    @abstractmethod
-    def action_logits(self, hypotheses: Hypotheses) -> Float[Array, "samples slots actions"]:
-        """The agent model: what everybody does next."""
 
     @abstractmethod
     def decode(self, hypotheses: Hypotheses) -> Decoded:

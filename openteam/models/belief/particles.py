@@ -154,17 +154,22 @@ class ParticleBelief(AbstractBelief):
         self, key: Key[Array, ""], memory: Particles, seen: Observation, starts: Bool[Array, ""]
     ) -> tuple[Hypotheses, Particles]:
         after = self.advance(memory, self.draw(key, len(seen.visible)), seen, starts)
-        return hypotheses(after), after
+        return hypotheses(after, self.expect(after)), after
 
     def advance(self, memory: Particles, noise: Noise, seen: Observation, starts: Bool[Array, ""]) -> Particles:
         """One step of the filter: forget if an episode starts, resample, guess and weigh."""
         memory = forget(memory, starts)
         before = gather(memory, self.resample(memory.log_weight, noise.resample))
         after, proposal = self.propose(before, noise, seen)
-        return eqx.tree_at(lambda p: p.log_weight, after, self.weigh(before, after, proposal, seen))
+        return weighed(after, self.weigh(before, self.expect(before), after, proposal, seen))
 
     def follow(self, key: Key[Array, ""], memory: Particles, seen: Observation) -> Hypotheses:
-        return hypotheses(self.propose(memory, self.draw(key, len(seen.visible)), seen)[0])
+        after, _ = self.propose(memory, self.draw(key, len(seen.visible)), seen)
+        return hypotheses(after, self.expect(after))
+
+    def expect(self, particles: Particles) -> Float[Array, "samples slots actions"]:
+        """The agent model: logits of what everybody does next."""
+        return jax.vmap(self.agent)(known(particles), particles.exists)
 
     def resample(self, log_weight: Float[Array, "samples"], uniform: Float[Array, "samples"]) -> Int[Array, "samples"]:
         """Which particles go on, drawn with replacement, by weight."""
@@ -203,16 +208,27 @@ class ParticleBelief(AbstractBelief):
         return after, Proposal(guess, features, mean, spread)
 
     def weigh(
-        self, before: Particles, after: Particles, proposal: Proposal, seen: Observation
+        self,
+        before: Particles,
+        expected: Float[Array, "samples slots actions"],
+        after: Particles,
+        proposal: Proposal,
+        seen: Observation,
     ) -> Float[Array, "samples"]:
         """The logarithm of every particle's weight."""
-        return jax.vmap(self.weigh_one, (0, 0, 0, None))(before, after, proposal, seen)
+        return jax.vmap(self.weigh_one, (0, 0, 0, 0, None))(before, expected, after, proposal, seen)
 
-    def weigh_one(self, before: Particles, after: Particles, proposal: Proposal, seen: Observation) -> Float[Array, ""]:
+    def weigh_one(
+        self,
+        before: Particles,
+        expected: Float[Array, "slots actions"],
+        after: Particles,
+        proposal: Proposal,
+        seen: Observation,
+    ) -> Float[Array, ""]:
         """How much likelier the guess was without the observation's light, and how well it explains the observation."""
         exists, action = after.exists, after.action
-        action_weight = log_chosen(self.agent(known(before), before.exists), action)
-        action_weight -= log_chosen(proposal.action, action)
+        action_weight = log_chosen(expected, action) - log_chosen(proposal.action, action)
 
         target, mean, spread = self.target(history(before, action))
         drawn = log_bernoulli(self.proposed.existence.logits(proposal.features, exists=exists), exists)
@@ -250,14 +266,15 @@ class ParticleBelief(AbstractBelief):
             return after, (chosen, after, proposal)
 
         steps = (starts, ancestors, memory.noise, seen, over_chunk(self.sight)(seen), memory.exists)
-        _, (chosen, after, proposal) = jax.lax.scan(step, before, steps)
-        log_weight = over_chunk(self.weigh)(chosen, after, proposal, seen)
-        particles = eqx.tree_at(lambda p: p.log_weight, after, log_weight)
-        return hypotheses(particles), self.terms(particles, proposal.features, truth)
+        _, (chosen, after, proposal) = jax.lax.scan(step, before, steps, unroll=min(len(starts), 8))
+        logits = over_chunk(self.expect)(after)
+        earlier = jnp.concatenate([jax.vmap(self.expect)(before)[None], logits[:-1]])
+        expected = over_chunk(gather)(earlier, ancestors)  # at an episode's start nobody was there to act
+        particles = weighed(after, over_chunk(self.weigh)(chosen, expected, after, proposal, seen))
+        told = hypotheses(particles, logits)
+        return told, self.terms(told, proposal.features, truth)
 
-    def terms(
-        self, particles: Particles, features: Float[Array, "time envs samples slots width"], truth: Truth
-    ) -> Terms:
+    def terms(self, told: Hypotheses, features: Float[Array, "time envs samples slots width"], truth: Truth) -> Terms:
         """The negative evidence lower bound, and what the truth teaches; means over the chunk."""
         rows, shared = true_state(truth)
         there = truth.exists.astype(rows.dtype)
@@ -267,23 +284,25 @@ class ParticleBelief(AbstractBelief):
             existence = jax.vmap(lambda rows: log_bernoulli(self.proposed.existence.logits(rows, exists=there), there))
             return of_state.mean(), existence(features)[:, 1:].mean()
 
-        state, existence = over_chunk(one)(hypotheses(particles), features, rows, shared, there)
+        state, existence = over_chunk(one)(told, features, rows, shared, there)
         return {
-            "belief_loss": -over_chunk(log_mean_exp)(particles.log_weight).mean(),
+            "belief_loss": -over_chunk(log_mean_exp)(told.log_weight).mean(),
             "state_loss": -state.mean(),
             "existence_loss": -existence.mean(),
         }
-
-    def action_logits(self, hypotheses: Hypotheses) -> Float[Array, "samples slots actions"]:
-        return jax.vmap(self.agent)(hypotheses.representation, hypotheses.exists)
 
     def decode(self, hypotheses: Hypotheses) -> Decoded:
         return jax.vmap(self.state)(hypotheses.representation, hypotheses.exists)
 
 
-def hypotheses(particles: Particles) -> Hypotheses:
+def hypotheses(particles: Particles, logits: Float[Array, "*batch slots actions"]) -> Hypotheses:
     """Particles as GPL sees them: of every agent its state and its type."""
-    return Hypotheses(known(particles), particles.exists, particles.log_weight)
+    return Hypotheses(known(particles), particles.exists, particles.log_weight, logits)
+
+
+def weighed(particles: Particles, log_weight: Float[Array, "*batch"]) -> Particles:
+    """The same particles with these weights."""
+    return eqx.tree_at(lambda p: p.log_weight, particles, log_weight)
 
 
 def forget(particles: Particles, starts: Bool[Array, ""]) -> Particles:

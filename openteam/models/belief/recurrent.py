@@ -80,14 +80,15 @@ class RecurrentBelief(AbstractBelief):
         k_sample, k_exists = jax.random.split(key)
         representation, log_weight = self.posterior.sample(k_sample, encoded)
         samples, slots, _ = representation.shape
-        if self.exists == "all":
-            return Hypotheses(representation, jnp.ones((samples, slots)), log_weight)
         uniform = jax.random.uniform(k_exists, (samples, slots)) if self.exists == "sampled" else None
 
         def infer(one: Float[Array, "slots size"], numbers: Float[Array, "slots"] | None) -> Float[Array, "slots"]:
+            if self.exists == "all":
+                return jnp.ones(slots)
             return self.existence.infer(one, known=visible, uniform=numbers)
 
-        return Hypotheses(representation, jax.vmap(infer)(representation, uniform), log_weight)
+        exists = jax.vmap(infer)(representation, uniform)
+        return Hypotheses(representation, exists, log_weight, jax.vmap(self.agent)(representation, exists))
 
     def replay(
         self,
@@ -122,9 +123,6 @@ class RecurrentBelief(AbstractBelief):
         }
         divergence = self.posterior.divergence(encoded)
         return terms if divergence is None else terms | {"divergence": divergence.mean()}
-
-    def action_logits(self, hypotheses: Hypotheses) -> Float[Array, "samples slots actions"]:
-        return jax.vmap(self.agent)(hypotheses.representation, hypotheses.exists)
 
     def decode(self, hypotheses: Hypotheses) -> Decoded:
         return jax.vmap(self.state)(hypotheses.representation, hypotheses.exists)

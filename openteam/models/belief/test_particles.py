@@ -171,8 +171,8 @@ def test_heavy_particles_go_on_and_others_do_not(resampling):
 
 
 def test_a_hypothesis_is_state_and_type(two_steps):
-    _, _, _, after = two_steps
-    told = hypotheses(after)
+    belief, _, _, after = two_steps
+    told = hypotheses(after, belief.expect(after))
     np.testing.assert_array_equal(told.representation[..., :3], after.state)
     np.testing.assert_array_equal(told.representation[..., 3:], after.type.hidden)
     np.testing.assert_allclose(told.weight.sum(), 1, rtol=1e-6)
