@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -43,3 +46,22 @@ def give_memory_back() -> None:
     """What a compiler has freed goes back to the system; the C library would keep it, a gigabyte of a large program."""
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
         libc.malloc_trim(0)
+
+
+@contextmanager
+def giving_memory_back(every: float = 0.5) -> Iterator[None]:
+    """The same again and again, in seconds, while something compiles, and at its end."""
+    done = threading.Event()
+
+    def keep_giving() -> None:
+        while not done.wait(every):
+            give_memory_back()
+
+    thread = threading.Thread(target=keep_giving, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        give_memory_back()

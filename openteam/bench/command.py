@@ -7,10 +7,11 @@ import itertools
 import json
 import multiprocessing
 import os
-import resource
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -43,6 +44,7 @@ RELEASED = {
 RELEASED_GIGAFLOPS = 170
 """Plain products of a core of that machine: 150 to 190 GFLOP/s."""
 TEAMS = (3, 5, 10, 100, 1000)
+Figure = TypeVar("Figure")
 RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-partial", "navigation-partial")
 
 
@@ -78,22 +80,19 @@ class Bench:
         self.raw(console, figures, cores)
         self.decisions(console, figures)
         self.products(console, figures, cores)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-        console.print(f"Peak memory of this process, compiler included: {peak:,.0f} MB")
-        figures["peak_megabytes"] = peak
-        self.keep(figures)
 
     def training(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
         for task in self.tasks:
             table = Table(
                 "algorithm", "envs", "training\nsteps/s", "beside\nGPL-Q", "collecting\nsteps/s", "MFLOP\n/step",
-                "of plain\nproducts", "compile s\ncold / cached", "program\nMB",
+                "of plain\nproducts", "compile s\ncold / cached", "peak MB,\ncompiler too",
                 "x released code\n(at equal products)", title=f"Training on {task}",
             )  # fmt: skip
             peer: dict[int, float] = {}
             for algorithm, envs in itertools.product(self.measured(task), self.envs):
                 with console.status(f"{algorithm} on {task}, {envs} environments"):
-                    speed = training_speed(make(task), with_envs(algorithm, envs), self.budget)
+                    # In a process of its own, whose memory is that of one training.
+                    [speed] = in_parallel(_speed, (task, algorithm, envs, self.budget), 1, cores)
                 if algorithm == "gpl-q":
                     peer[envs] = speed.training
                 figures["training"].append(
@@ -178,6 +177,7 @@ class Bench:
             f"Plain matrix product, 1024 x 1024 x 1024: {plain:.0f} GFLOP/s by one process, {self.processes} at once: "
             f"{sum(speeds):.0f}"
         )
+        self.keep(figures)
 
 
 def with_envs(algorithm: str, envs: int) -> Any:
@@ -194,7 +194,7 @@ def training_cells(task: str, algorithm: str, speed: TrainingSpeed, peer: float 
         f"{speed.megaflop:.2f}",
         f"{speed.share:.0%} of {speed.matmul_gigaflops:.0f}",
         f"{speed.cold_seconds:.1f} / {speed.cached_seconds:.1f}",
-        f"{speed.megabytes:.0f}",
+        f"{speed.peak_megabytes:,.0f}",
         beside_released(task, algorithm, speed.training, speed.matmul_gigaflops),
     ]
 
@@ -220,24 +220,25 @@ def pin(cores: list[int]) -> None:
         os.sched_setaffinity(0, cores)
 
 
-def in_parallel(measure: Callable[..., float], given: tuple, processes: int, cores: list[int]) -> list[float]:
-    """What several pinned processes measure that start together."""
+def in_parallel(measure: Callable[..., Figure], given: tuple, processes: int, cores: list[int]) -> list[Figure]:
+    """What several pinned processes measure that start together; what goes wrong in one of them is raised here."""
     context = multiprocessing.get_context("spawn")
-    barrier, queue = context.Barrier(processes), context.Queue()
-    pins = [[cores[n % len(cores)]] for n in range(processes)]
-    workers = [context.Process(target=_worker, args=(measure, given, mine, barrier, queue)) for mine in pins]
-    for worker in workers:
-        worker.start()
-    speeds = [queue.get() for _ in workers]
-    for worker in workers:
-        worker.join()
-    return speeds
+    with ProcessPoolExecutor(processes, context, _await_the_others, (context.Barrier(processes),)) as pool:
+        pins = [[cores[n % len(cores)]] for n in range(processes)]
+        return list(pool.map(_pinned, pins, repeat(measure), repeat(given)))
 
 
-def _worker(measure: Callable[..., float], given: tuple, cores: list[int], barrier: Any, queue: Any) -> None:
-    pin(cores)
+def _await_the_others(barrier: Any) -> None:
     barrier.wait()
-    queue.put(measure(*given))
+
+
+def _pinned(cores: list[int], measure: Callable[..., Figure], given: tuple) -> Figure:
+    pin(cores)
+    return measure(*given)
+
+
+def _speed(task: str, algorithm: str, envs: int, budget: float) -> TrainingSpeed:
+    return training_speed(make(task), with_envs(algorithm, envs), budget)
 
 
 def _train(task: str, algorithm: str, envs: int, budget: float) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import resource
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +32,8 @@ class TrainingSpeed:
     collecting: float  # steps/s
     cold_seconds: float
     cached_seconds: float
-    megabytes: float
+    peak_megabytes: float  # of the process until it has trained, compiler included
+    megabytes: float  # of the program
     megaflop: float  # per environment step
     gigaflops: float  # achieved
     matmul_gigaflops: float  # plain products at the same row count
@@ -48,6 +51,7 @@ def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: 
     updates = jnp.asarray(max(1, 16_000 // chunk))
     program = compile_twice(advance, task, learner, carry, key, updates, updates * 1000)
     train = seconds_per_call(lambda: program.call(task, learner, carry, key, updates, updates * 1000), budget)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
     def collect_only(task: Task, policy: AbstractPolicy, actor: Any, key: Any) -> Any:
         def body(n: Any, state: tuple) -> tuple:
@@ -67,6 +71,7 @@ def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: 
         collecting=steps / collecting,
         cold_seconds=program.cold_seconds,
         cached_seconds=program.cached_seconds,
+        peak_megabytes=peak,
         megabytes=program.megabytes,
         megaflop=megaflop,
         gigaflops=megaflop * steps / train / 1e3,

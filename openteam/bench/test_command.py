@@ -4,12 +4,13 @@ import dataclasses
 
 import pytest
 
-from openteam.bench.command import FULL, PARTIAL, Bench, beside_released, training_cells
+from openteam.bench.command import FULL, PARTIAL, Bench, beside_released, in_parallel, training_cells
 from openteam.bench.measure import TrainingSpeed
+from openteam.training.seeds import cores as allowed_cores
 
 SPEED = TrainingSpeed(
-    training=8e3, collecting=33e3, cold_seconds=25.0, cached_seconds=5.0, megabytes=12.0, megaflop=5.9, gigaflops=47.0,
-    matmul_gigaflops=85.0,
+    training=8e3, collecting=33e3, cold_seconds=25.0, cached_seconds=5.0, peak_megabytes=900.0, megabytes=12.0,
+    megaflop=5.9, gigaflops=47.0, matmul_gigaflops=85.0,
 )  # fmt: skip
 
 
@@ -37,3 +38,9 @@ def test_figures_are_kept_as_soon_as_they_are_known(tmp_path):
     file = tmp_path / "new" / "figures.json"
     Bench(json=file).keep({"training": [dataclasses.asdict(SPEED)]})
     assert '"training": 8000.0' in file.read_text()
+
+
+def test_processes_at_once_each_bring_a_figure_or_what_went_wrong():
+    assert in_parallel(int, ("7",), 2, allowed_cores()) == [7, 7]
+    with pytest.raises(ValueError, match="seven"):
+        in_parallel(int, ("seven",), 1, allowed_cores())

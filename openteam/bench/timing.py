@@ -13,6 +13,8 @@ import equinox as eqx
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
+from openteam.compile_cache import giving_memory_back
+
 
 @dataclass(frozen=True)
 class Program:
@@ -33,7 +35,8 @@ def compile_twice(function: Callable[..., Any], *args: Any) -> Program:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         reset_cache()
         try:
-            _, cold = _compile(function, *args)
+            with giving_memory_back():  # as a run does
+                _, cold = _compile(function, *args)
             jax.clear_caches()
             call, cached = _compile(function, *args)
             kept = any(Path(folder).iterdir())

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from openteam.compile_cache import give_memory_back, once_jit, use_compile_cache
+from openteam.compile_cache import give_memory_back, giving_memory_back, once_jit, use_compile_cache
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
@@ -108,9 +108,9 @@ class Training:
         """To the end. An interrupt leaves a state to resume from, if there was a checkpoint yet."""
         try:
             if self.carry is None:
-                self.carry = self.begin()
-                give_memory_back()
-                self.advanced(0)  # compiles the largest program while there is the most room
+                with giving_memory_back():
+                    self.carry = self.begin()
+                    self.advanced(0)  # compiles the largest program while there is the most room
                 self.checkpoint(report)
             while self.updates < self.total:
                 self.stretch(report)
@@ -159,7 +159,6 @@ class Training:
 
     def checkpoint(self, report: Report) -> None:
         """Evaluate the frozen policy on every split, and its belief; write rows, policy and state, in this order."""
-        give_memory_back()  # what compiling the training took
         for seed, folder, carry in zip(self.seeds, self.folders, self.slices(), strict=True):
             policy = self.learner.frozen(carry.train.model)
             means = {}
