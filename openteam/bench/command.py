@@ -9,7 +9,6 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -225,7 +224,7 @@ def in_parallel(measure: Callable[..., Figure], given: tuple, processes: int, co
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, _await_the_others, (context.Barrier(processes),)) as pool:
         pins = [[cores[n % len(cores)]] for n in range(processes)]
-        return list(pool.map(_pinned, pins, repeat(measure), repeat(given)))
+        return list(pool.map(_pinned, pins, itertools.repeat(measure), itertools.repeat(given)))
 
 
 def _await_the_others(barrier: Any) -> None:
