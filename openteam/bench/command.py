@@ -23,6 +23,7 @@ from openteam.bench.measure import (
     training_speed,
 )
 from openteam.bench.peers import jumanji_lbf_steps_per_second
+from openteam.errors import UserError
 from openteam.registry import make, make_algorithm
 from openteam.results.checkpoint import write_atomic
 from openteam.results.run_folder import about, cpu_model
@@ -69,6 +70,8 @@ class Bench:
     """Also write the figures there, each as soon as it is known."""
 
     def __call__(self) -> None:
+        if self.processes < 1:
+            raise UserError(f"--processes must be at least 1; got {self.processes}.")
         console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
         # Without a pin, some of XLA's kernels use every core there is, whatever its flags say.
         cores = allowed_cores()

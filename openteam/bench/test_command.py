@@ -6,6 +6,7 @@ import pytest
 
 from openteam.bench.command import FULL, PARTIAL, Bench, beside_released, in_parallel, training_cells
 from openteam.bench.measure import TrainingSpeed
+from openteam.errors import UserError
 from openteam.training.seeds import cores as allowed_cores
 
 SPEED = TrainingSpeed(
@@ -44,3 +45,8 @@ def test_processes_at_once_each_bring_a_figure_or_what_went_wrong():
     assert in_parallel(int, ("7",), 2, allowed_cores()) == [7, 7]
     with pytest.raises(ValueError, match="seven"):
         in_parallel(int, ("seven",), 1, allowed_cores())
+
+
+def test_no_process_at_all_is_refused():
+    with pytest.raises(UserError, match="got 0"):
+        Bench(processes=0)()
