@@ -50,11 +50,11 @@ def give_memory_back() -> None:
 
 @contextmanager
 def giving_memory_back(every: float = 0.5) -> Iterator[None]:
-    """The same again and again, in seconds, while something compiles, and at its end."""
-    done = threading.Event()
+    """The same every so many seconds while something compiles, and at its end: the compiler's peak is lower."""
+    compiled = threading.Event()
 
     def keep_giving() -> None:
-        while not done.wait(every):
+        while not compiled.wait(every):
             give_memory_back()
 
     thread = threading.Thread(target=keep_giving, daemon=True)
@@ -62,6 +62,6 @@ def giving_memory_back(every: float = 0.5) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        compiled.set()
         thread.join()
         give_memory_back()

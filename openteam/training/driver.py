@@ -159,6 +159,7 @@ class Training:
 
     def checkpoint(self, report: Report) -> None:
         """Evaluate the frozen policy on every split, and its belief; write rows, policy and state, in this order."""
+        give_memory_back()  # what compiling the training took, if the run was resumed
         for seed, folder, carry in zip(self.seeds, self.folders, self.slices(), strict=True):
             policy = self.learner.frozen(carry.train.model)
             means = {}
