@@ -11,6 +11,7 @@ test: .venv/.test
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/pyright
+	.venv/bin/lint-imports
 	.venv/bin/pytest -q -n 2 --dist worksteal
 
 clean:

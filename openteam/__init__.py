@@ -1,5 +1,6 @@
 """Open ad hoc teamwork: agents that join teams they have never met, whose members come and go."""
 
+from openteam import probes
 from openteam.algorithms import GNN, GPL, QL, QLearning, Schedule, SoftPolicyIteration
 from openteam.algorithms.cloning import Cloning
 from openteam.algorithms.dgn import DGN
@@ -10,24 +11,25 @@ from openteam.algorithms.particle_gpl import ParticleGPL
 from openteam.algorithms.ppo import PPO
 from openteam.algorithms.recurrent_gpl import RecurrentGPL
 from openteam.core.types import Observation, Spec, TimeStep, Truth
+from openteam.drawing.record import record, write_gif
 from openteam.errors import UserError
-from openteam.evaluation import Episodes, evaluate
-from openteam.evaluation.record import record, write_gif
 from openteam.openness import Bernoulli, Casualties, Closed, Lifetimes
+from openteam.prey.evasion import Evasion
+from openteam.prey.learned import LearnedPrey
 from openteam.registry import make, make_algorithm
-from openteam.results import RunFolder, Trained, load, register
+from openteam.rollout.episodes import Episodes, evaluate
+from openteam.storage import RunFolder, load, register
 from openteam.task import Split, Task
 from openteam.teammates import Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
 from openteam.teammates.learned import Learned
+from openteam.teammates.trained import Trained
 from openteam.training.driver import Run, resume, train
 from openteam.views import FullView, Radius, Window
-from openteam.worlds import fortattack, probes, wolfpack
+from openteam.worlds import fortattack, wolfpack
 from openteam.worlds.fortattack import FortAttack
 from openteam.worlds.lbf import Foraging
 from openteam.worlds.navigation import Navigation
 from openteam.worlds.wolfpack import Wolfpack
-from openteam.worlds.wolfpack.evasion import Evasion
-from openteam.worlds.wolfpack.learned_prey import LearnedPrey
 
 register(*probes.CLASSES)
 register(Foraging, Navigation, Wolfpack, Evasion, FortAttack)

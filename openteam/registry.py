@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import TypeVar
 
+from openteam.algorithms.presets import ALGORITHMS
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
-from openteam.presets import ALGORITHMS
 from openteam.task import Task
 from openteam.tasks import TASKS
 

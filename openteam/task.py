@@ -11,11 +11,11 @@ from jaxtyping import Array, Bool, Int, Key, PyTree
 
 from openteam.core.openness import AbstractOpenness
 from openteam.core.types import Spec, TimeStep, Truth
-from openteam.core.view import AbstractView
+from openteam.core.view import AbstractView, viewer_first
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.teammates.pool import Pool
-from openteam.views.full import FullView, viewer_first
+from openteam.views.full import FullView
 
 
 class EnvState(eqx.Module):

@@ -10,7 +10,7 @@ import pytest
 import openteam
 from openteam.core.random import key
 from openteam.errors import UserError
-from openteam.results.config import from_json, to_json
+from openteam.storage.config import from_json, to_json
 
 STEPS = 80
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from openteam.algorithms import GPL
 from openteam.core import random
+from openteam.probes import PROBES
 from openteam.training.loop import advance, start_carry
-from openteam.worlds.probes import PROBES
 
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 

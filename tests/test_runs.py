@@ -17,7 +17,7 @@ import pytest
 
 import openteam
 from openteam.errors import UserError
-from openteam.results.run_folder import RunFolder
+from openteam.storage.run_folder import RunFolder
 from openteam.training.driver import Training, resume_training, start_training
 from openteam.training.settings import Settings
 

@@ -19,11 +19,11 @@ from openteam.algorithms.replay_learning import AbstractReplayLearner
 from openteam.core.learner import Metrics, TrainState
 from openteam.core.policy import AbstractMemoryless
 from openteam.core.types import Observation, Spec
+from openteam.core.view import viewer_first
 from openteam.errors import UserError, check_positive
 from openteam.models.layers import MLP
 from openteam.models.places import check_places, count_places
 from openteam.models.policy import draw_action
-from openteam.views.full import viewer_first
 
 ABSENT = -1.0
 

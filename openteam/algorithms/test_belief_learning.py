@@ -25,9 +25,9 @@ from openteam.core.chunks import acted_on, over_chunk
 from openteam.models.belief.hypotheses import Hypotheses, preprocess
 from openteam.models.belief.particles import hypotheses
 from openteam.models.joint_value import JointValueModel, joint_value
+from openteam.probes import vigil
+from openteam.rollout.acting import collect
 from openteam.training.loop import start_carry
-from openteam.training.rollout import collect
-from openteam.worlds.probes import vigil
 
 AGENT = {"message_width": 6, "embedding": 6, "readout_width": 6}
 TINY = {"envs": 3, "update_every": 4, "utility_width": 8, "rank": 2, **AGENT}

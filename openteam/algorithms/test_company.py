@@ -10,8 +10,8 @@ from openteam.algorithms.ippo import IPPO
 from openteam.algorithms.maddpg import MADDPG
 from openteam.algorithms.rules import Schedule
 from openteam.core import random
+from openteam.probes import PROBES
 from openteam.training.loop import advance, start_carry
-from openteam.worlds.probes import PROBES
 
 LEARNERS = {
     "dgn": DGN(

@@ -12,8 +12,8 @@ from openteam.algorithms.dgn import DGN, DGNModel, look, relation_change
 from openteam.algorithms.test_replay import SLOTS, some_teams
 from openteam.algorithms.test_replay_learning import LEARNERS, random_model, slope_of
 from openteam.core.types import Observation
+from openteam.core.view import viewer_first
 from openteam.errors import UserError
-from openteam.views.full import viewer_first
 
 
 @pytest.fixture(scope="module")

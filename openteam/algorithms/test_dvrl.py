@@ -12,8 +12,8 @@ from openteam.algorithms.dvrl import DVRL, replay
 from openteam.core import random
 from openteam.core.types import Observation, Spec
 from openteam.errors import UserError
-from openteam.training.rollout import collect, start_actor
-from openteam.worlds.probes import PROBES
+from openteam.probes import PROBES
+from openteam.rollout.acting import collect, start_actor
 
 LEARNER = DVRL(
     envs=4, update_every=6, particles=3, observation_width=6, action_size=2, latent=3, hidden=5, places=4

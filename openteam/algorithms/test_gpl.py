@@ -21,11 +21,11 @@ from openteam.core.learner import TrainState
 from openteam.core.types import Chunk, Observation, Spec, TimeStep
 from openteam.models.types import TypeInference
 from openteam.openness import Lifetimes
+from openteam.probes import Arrival, Constant, Probe, Stubborns
+from openteam.rollout.acting import collect, start_actor
 from openteam.task import Task
 from openteam.tasks import lbf_released
 from openteam.teammates import Pool
-from openteam.training.rollout import collect, start_actor
-from openteam.worlds.probes import Arrival, Constant, Probe, Stubborns
 
 RULES = {"q": QLearning(Schedule(1.0, 0.2)), "spi": SoftPolicyIteration(Schedule(1.0, 0.2))}
 OFTEN = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}

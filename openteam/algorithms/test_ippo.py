@@ -15,7 +15,7 @@ from openteam.algorithms.rules import Schedule
 from openteam.core import random
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth
 from openteam.errors import UserError
-from openteam.worlds.probes import PROBES
+from openteam.probes import PROBES
 
 SPEC = Spec(agent_features=2, shared_features=0, actions=3)
 LEARNER = IPPO(envs=4, update_every=5, epochs=2, minibatches=2, width=8, discount=0.9, trace=0.8)

@@ -13,8 +13,8 @@ from openteam.core import random
 from openteam.core.chunks import led_to, over_chunk
 from openteam.core.types import Spec
 from openteam.errors import UserError
-from openteam.training.rollout import collect, start_actor
-from openteam.worlds.probes import PROBES
+from openteam.probes import PROBES
+from openteam.rollout.acting import collect, start_actor
 
 LEARNER = PPO(envs=4, update_every=12, epochs=1, minibatches=4, width=8, places=4)
 

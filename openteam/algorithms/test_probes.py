@@ -27,9 +27,9 @@ from openteam.algorithms.value_learning import AbstractValueLearner, team_of
 from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.learner import TrainState
+from openteam.probes import PROBES, AbstractPayoff, ProbeState
 from openteam.task import Task
 from openteam.training.loop import Carry, advance, start_carry
-from openteam.worlds.probes import PROBES, AbstractPayoff, ProbeState
 
 UPDATES, STEPS = 800, 24
 SMALL: dict[str, Any] = {

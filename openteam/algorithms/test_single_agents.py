@@ -15,8 +15,8 @@ from openteam.algorithms.ppo import PPO, FlatActorCritic
 from openteam.algorithms.rules import Schedule
 from openteam.algorithms.test_probes import one_probe
 from openteam.core import random
+from openteam.probes import PROBES
 from openteam.training.loop import advance, start_carry
-from openteam.worlds.probes import PROBES
 
 NAMES, STEPS = ("lamp", "delayed", "own_action", "company"), 16
 LEARNERS = {

@@ -18,11 +18,11 @@ from openteam.core.learner import TrainState
 from openteam.core.types import Chunk, Spec
 from openteam.errors import UserError
 from openteam.models.lstm import Memory
+from openteam.probes import Arrival, Constant, Probe, Stubborns
+from openteam.rollout.acting import collect, start_actor
 from openteam.task import Task
 from openteam.tasks import lbf_released
 from openteam.teammates import Pool
-from openteam.training.rollout import collect, start_actor
-from openteam.worlds.probes import Arrival, Constant, Probe, Stubborns
 
 TINY: dict[str, Any] = {
     "envs": 3, "update_every": 12, "discount": 0.7, "learning_rate": 0.01, "encoder_width": 8, "hidden": 7,

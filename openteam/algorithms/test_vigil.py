@@ -13,9 +13,9 @@ from openteam.algorithms.recurrent_gpl import RecurrentGPL
 from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.learner import AbstractLearner
-from openteam.evaluation.episodes import evaluate
+from openteam.probes import vigil
+from openteam.rollout.episodes import evaluate
 from openteam.training.loop import advance, start_carry
-from openteam.worlds.probes import vigil
 
 VALUES: dict[str, Any] = {
     "envs": 8, "update_every": 6, "learning_rate": 5e-3, "discount": 0.9, "target_rate": 0.05, "utility_width": 24,

@@ -18,10 +18,10 @@ from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.core.types import Observation, Spec
+from openteam.rollout.acting import collect
+from openteam.rollout.joint_acting import way_of_acting
 from openteam.task import Task
-from openteam.training.joint import way_of_acting
 from openteam.training.loop import advance, one_update, start_carry
-from openteam.training.rollout import collect
 
 
 @dataclass(frozen=True)

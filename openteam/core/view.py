@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.types import Observation
@@ -24,3 +25,9 @@ class AbstractView(eqx.Module):
     @abstractmethod
     def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
         """What of the world's picture is in sight, as a coarse mask: an entry a cell of a grid, or one for all."""
+
+
+def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:
+    """Swap row 0 and the viewer's row."""
+    index = jnp.arange(len(rows))
+    return rows[jnp.where(index == 0, viewer, jnp.where(index == viewer, 0, index))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from openteam.probes import PROBES, vigil
 from openteam.task import Task
 from openteam.tasks.foraging import lbf, lbf_partial, lbf_partial_released, lbf_released
 from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_released
@@ -17,7 +18,6 @@ from openteam.tasks.wolfpack import (
     wolfpack_practice,
     wolfpack_released,
 )
-from openteam.worlds.probes import PROBES, vigil
 
 TASKS: dict[str, Callable[[], Task]] = {
     "lbf": lbf,

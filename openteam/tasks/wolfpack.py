@@ -6,14 +6,14 @@ import dataclasses
 
 from openteam.core.view import AbstractView
 from openteam.openness import Bernoulli, Closed, Lifetimes
+from openteam.prey.evasion import Evasion
+from openteam.prey.learned import LearnedPrey
 from openteam.task import Split, Task
 from openteam.tasks.foraging import UNSEEN
 from openteam.teammates import Hunters, Pool, Uniform
 from openteam.teammates.learned import Learned
 from openteam.views import FullView, Radius
 from openteam.worlds.wolfpack import Wolfpack
-from openteam.worlds.wolfpack.evasion import Evasion
-from openteam.worlds.wolfpack.learned_prey import LearnedPrey
 
 
 def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:

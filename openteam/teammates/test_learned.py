@@ -12,7 +12,7 @@ from openteam.core import random
 from openteam.core.types import Observation, Spec
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
-from openteam.results.checkpoint import save_tree
+from openteam.storage.checkpoint import save_tree
 from openteam.teammates.learned import Learned
 from openteam.teammates.pool import Pool
 from openteam.teammates.weights_file import Member, Sizes, Skill, Weights, alone

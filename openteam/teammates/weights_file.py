@@ -12,7 +12,7 @@ from openteam.core.random import key as make_key
 from openteam.core.types import Spec
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy, PolicyNetwork
-from openteam.results.checkpoint import load_tree, read_header, save_tree
+from openteam.storage.checkpoint import load_tree, read_header, save_tree
 
 SHIPPED = Path(__file__).parent / "weights"
 

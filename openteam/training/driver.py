@@ -22,12 +22,12 @@ from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.errors import UserError
-from openteam.evaluation.beliefs import belief_scores, holds_belief
-from openteam.evaluation.episodes import evaluate
-from openteam.results.checkpoint import load_tree, read_header, save_tree
-from openteam.results.config import from_json, to_json
-from openteam.results.policies import save_policy
-from openteam.results.run_folder import ROW_FILES, RunFolder
+from openteam.rollout.belief_scores import belief_scores, holds_belief
+from openteam.rollout.episodes import evaluate
+from openteam.storage.checkpoint import load_tree, read_header, save_tree
+from openteam.storage.config import from_json, to_json
+from openteam.storage.policies import save_policy
+from openteam.storage.run_folder import ROW_FILES, RunFolder
 from openteam.task import Task
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings

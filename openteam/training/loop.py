@@ -11,9 +11,9 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.types import Chunk
+from openteam.rollout.acting import Actor, collect, start_actor
+from openteam.rollout.joint_acting import start_joint_actor, way_of_acting
 from openteam.task import Task
-from openteam.training.joint import start_joint_actor, way_of_acting
-from openteam.training.rollout import Actor, collect, start_actor
 
 
 class Carry(eqx.Module):

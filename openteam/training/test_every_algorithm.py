@@ -8,13 +8,13 @@ import jax
 import pytest
 
 import openteam
+from openteam.algorithms.presets import ALGORITHMS
 from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.learner import AbstractLearner
-from openteam.evaluation import episodes
-from openteam.presets import ALGORITHMS
-from openteam.results.checkpoint import read_header
-from openteam.results.run_folder import ROW_FILES, RunFolder
+from openteam.rollout import episodes
+from openteam.storage.checkpoint import read_header
+from openteam.storage.run_folder import ROW_FILES, RunFolder
 from openteam.training.driver import Progress, Report, Training, finished, resume_training, start_training
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.settings import Settings

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.types import Observation
-from openteam.core.view import AbstractView
+from openteam.core.view import AbstractView, viewer_first
 from openteam.core.world import AbstractWorld
 
 
@@ -35,9 +35,3 @@ def look(world: AbstractWorld[Any], state: Any, shown: Any, viewer: Int[Array, "
         visible=viewer_first(shown.present, viewer),
         legal=world.legal(state)[viewer],
     )
-
-
-def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:
-    """Swap row 0 and the viewer's row."""
-    index = jnp.arange(len(rows))
-    return rows[jnp.where(index == 0, viewer, jnp.where(index == viewer, 0, index))]

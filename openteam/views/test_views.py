@@ -11,12 +11,12 @@ import pytest
 
 from openteam.core.random import key
 from openteam.errors import UserError
+from openteam.probes import PROBES
 from openteam.views import FullView, Radius, Window
 from openteam.worlds.lbf import Foraging
 from openteam.worlds.lbf import draw as lbf
 from openteam.worlds.navigation import Navigation
 from openteam.worlds.navigation import draw as navigation
-from openteam.worlds.probes import PROBES
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 LEARNER = jnp.zeros((), jnp.int32)

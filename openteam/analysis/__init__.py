@@ -1,0 +1,1 @@
+"""What runs mean: comparisons, statistics, the paper's tables, beliefs against the truth, skills of teammates."""

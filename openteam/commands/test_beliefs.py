@@ -1,0 +1,80 @@
+"""``openteam beliefs`` on small runs: replayed, and as they were logged."""
+
+import csv
+
+import jax
+import numpy as np
+import pytest
+
+from openteam.algorithms.recurrent_gpl import RecurrentGPL
+from openteam.cli import run
+from openteam.compile_cache import once_jit
+from openteam.core import random
+from openteam.probes import vigil
+from openteam.rollout.episodes import Episodes
+from openteam.storage.config import to_json
+from openteam.storage.policies import save_policy
+from openteam.storage.run_folder import RunFolder
+
+TINY = RecurrentGPL(
+    envs=2, encoder_width=4, hidden=4, representation=4, decoder_width=4, utility_width=4, rank=2, message_width=4,
+    embedding=4, readout_width=4,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two seeds, two checkpoints each, whose logged errors are 1, 2 and 3, 4."""
+    task, path = vigil(), tmp_path_factory.mktemp("runs")
+    init = once_jit(lambda key: TINY.init(key, task.spec).model)
+    for seed in (0, 1):
+        settings = {"steps": 100, "checkpoint_every": 100, "evaluation_episodes": 1}
+        config = {"task": to_json(task), "learner": to_json(TINY), "settings": settings, "seed": seed}
+        folder = RunFolder.create(path / f"seed-{seed}", config)
+        for number, key in enumerate(jax.random.split(random.key(seed), 2)):
+            step = 100 * number
+            folder.append("episodes.jsonl", Episodes(np.ones(1), np.ones(1, int)).rows(step, "train"))
+            error = {"existence_error": 1.0 + 2 * seed + number}
+            folder.append("beliefs.jsonl", [{"step": step, "split": "train"} | error])
+            save_policy(folder.checkpoint(step), TINY, init(key), task=task.name, spec=task.spec, step=step)
+    return path
+
+
+def table(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
+def test_what_was_logged_is_shown_without_replaying_anything(runs, tmp_path, capsys):
+    out = tmp_path / "new" / "rows.csv"
+    assert run(["beliefs", str(runs), "--logged", "--csv", str(out)]) == 0
+    assert [(row["seed"], row["step"], row["existence_error"]) for row in table(out)] == [
+        ("0", "0", "1.0"), ("0", "100", "2.0"), ("1", "0", "3.0"), ("1", "100", "4.0"),
+    ]  # fmt: skip
+    assert table(out)[0]["seen_actions"] == ""
+    assert "3.000" in capsys.readouterr().out  # the mean of both seeds' last
+
+
+def test_every_checkpoint_is_judged_on_the_same_episodes_and_drawn(runs, tmp_path):
+    out, picture = tmp_path / "rows.csv", tmp_path / "beliefs.svg"
+    words = ["beliefs", str(runs), "--episodes", "2", "--csv", str(out), "--curves", str(picture)]
+    assert run(words) == 0
+    rows = table(out)
+    assert [(row["seed"], row["step"]) for row in rows] == [("0", "0"), ("0", "100"), ("1", "0"), ("1", "100")]
+    assert len({row["state"] for row in rows}) == 4
+    assert "<svg" in picture.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "needs runs"),
+        (["RUNS", "--episodes", "0"], "at least 1 episode"),
+        (["RUNS", "--curves", "x.doc"], "x.doc"),
+        (["NOWHERE"], "NOWHERE"),
+    ],
+)
+def test_mistakes_get_a_sentence(runs, words, message, capsys):
+    words = [str(runs) if word == "RUNS" else word for word in words]
+    assert run(["beliefs", *words]) != 0
+    assert message in " ".join(capsys.readouterr().err.split())

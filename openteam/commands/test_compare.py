@@ -1,0 +1,260 @@
+"""Fake runs with known returns: what is put together, at which checkpoint, under which name."""
+
+import csv
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import openteam
+from openteam.analysis.compare import compare, overall, read_run
+from openteam.analysis.paper import published, published_at, published_curve
+from openteam.cli import run
+from openteam.errors import UserError
+from openteam.rollout.episodes import Episodes
+from openteam.storage.config import to_json
+from openteam.storage.run_folder import RunFolder
+
+STEPS = (0, 100, 200)
+TASKS = {name: to_json(openteam.make(name)) for name in ("lbf", "wolfpack")}
+GPL_Q, GPL_SPI = (to_json(openteam.make_algorithm(name)) for name in ("gpl-q", "gpl-spi"))
+
+
+def make_run(path, train, larger, *, task="lbf", learner=None, seed=0, steps=200, episodes=2):
+    """A run whose mean returns at steps 0, 100, ... are given; ``five`` and others score 0."""
+    config = {
+        "task": TASKS[task], "learner": learner or GPL_Q,
+        "settings": {"steps": steps, "checkpoint_every": 100, "evaluation_episodes": episodes}, "seed": seed,
+    }  # fmt: skip
+    folder = RunFolder.create(path, config)
+    for number, means in enumerate(zip(train, larger, strict=True)):
+        scores = dict.fromkeys(["train", *TASKS[task]["splits"]], 0.0) | dict(
+            zip(("train", "larger"), means, strict=True)
+        )
+        for split, mean in scores.items():
+            spread = np.linspace(-1, 1, episodes)
+            rows = Episodes(mean + spread, np.ones(episodes, int)).rows(number * 100, split)
+            folder.append("episodes.jsonl", rows)
+    return folder
+
+
+@pytest.fixture
+def three_seeds(tmp_path):
+    """Seed 0 is best at step 200 and seed 1 at 0, but the mean over seeds is highest at step 100."""
+    make_run(tmp_path / "a/seed-0", [0.0, 3.0, 4.0], [0.5, 1.0, 9.0], seed=0)
+    make_run(tmp_path / "a/seed-1", [5.0, 4.0, 0.0], [0.5, 2.0, 9.0], seed=1)
+    make_run(tmp_path / "a/seed-2", [0.0, 5.0, 2.0], [0.5, 3.0, 9.0], seed=2)
+    return tmp_path
+
+
+def test_the_best_checkpoint_is_that_of_the_mean_over_seeds_on_train(three_seeds):
+    (group,) = compare([three_seeds]).groups
+    assert group.chosen("best") == [100]
+    mean, half = group.estimate("larger", "best")
+    assert mean == pytest.approx(2)
+    assert half == pytest.approx(4.302653 * 1 / 3**0.5, rel=1e-6)
+    assert group.estimate("larger", "last")[0] == pytest.approx(9)
+    assert group.episodes("best") == 6
+
+
+def test_the_last_quarter_leaves_the_untrained_policy_out(tmp_path):
+    values = [50.0, *map(float, range(1, 9))]
+    make_run(tmp_path / "run", values, values, steps=800)
+    (group,) = compare([tmp_path]).groups
+    assert group.chosen("last-quarter") == [700, 800]
+    assert group.estimate("train", "last-quarter")[0] == pytest.approx(7.5)
+
+
+def test_the_last_quarter_counts_only_late_checkpoints_and_runs_are_averaged(tmp_path):
+    for seed, late in enumerate((2.0, 4.0)):
+        values = [late if step > 600 else -100.0 for step in range(0, 900, 100)]
+        make_run(tmp_path / str(seed), values, values, seed=seed, steps=800, episodes=3)
+    (group,) = compare([tmp_path]).groups
+    assert group.scores("train", "last-quarter")[0] == pytest.approx(2.0)
+    mean, half = group.estimate("train", "last-quarter")
+    assert (mean, group.episodes("last-quarter")) == (pytest.approx(3.0), 12)
+    assert half == pytest.approx(12.706 * 2**0.5 / 2**0.5, rel=1e-4)
+
+
+def test_runs_of_other_tasks_algorithms_settings_and_lengths_are_not_merged(tmp_path):
+    ones = [1.0, 1.0, 1.0]
+    make_run(tmp_path / "1", ones, ones)
+    make_run(tmp_path / "2", ones, ones, learner=GPL_SPI)
+    make_run(tmp_path / "3", ones, ones, learner=GPL_Q | {"envs": 64, "rank": 2})
+    make_run(tmp_path / "4", ones, ones, task="wolfpack")
+    make_run(tmp_path / "5", ones, ones, steps=150)
+    make_run(tmp_path / "6", ones, ones, steps=900)
+    shown = [(str(group.task), group.shown) for group in compare([tmp_path]).groups]
+    assert shown == [
+        ("lbf", "gpl-q, 0.00015M steps"),
+        ("lbf", "gpl-q, 0.0002M steps"),
+        ("lbf", "gpl-q, 0.0009M steps, unfinished"),
+        ("lbf", "gpl-q (envs 64, rank 2)"),
+        ("lbf", "gpl-spi"),
+        ("wolfpack", "gpl-q"),
+    ]
+
+
+def test_a_changed_rule_field_is_named_under_the_nearest_preset(tmp_path):
+    rule = to_json(openteam.SoftPolicyIteration(openteam.Schedule(1.0, 0.5)))
+    make_run(tmp_path / "run", [1.0], [1.0], learner=GPL_Q | {"rule": rule}, steps=1)
+    (group,) = compare([tmp_path]).groups
+    assert str(group.algorithm) == "gpl-spi (rule.temperature.last 0.5)"
+
+
+def test_a_run_from_before_a_field_existed_has_its_default(tmp_path):
+    old = {name: value for name, value in GPL_Q.items() if name in ("class", "rule", "envs")}
+    make_run(tmp_path / "1", [1.0], [1.0], learner=old, seed=0)
+    make_run(tmp_path / "2", [1.0], [1.0], learner=GPL_Q, seed=1)
+    assert [(group.shown, len(group.runs)) for group in compare([tmp_path]).groups] == [("gpl-q, unfinished", 2)]
+
+
+def test_a_task_whose_parts_were_changed_is_another_task(tmp_path):
+    other = dataclasses.replace(openteam.make("lbf"), horizon=7)
+    make_run(tmp_path / "1", [1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+    folder = make_run(tmp_path / "2", [1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+    folder.write_json("config.json", folder.config | {"task": to_json(other)})
+    assert list(compare([tmp_path]).tasks) == ["lbf", "lbf (horizon 7)"]
+
+
+def test_an_algorithm_of_ones_own_goes_by_its_class(tmp_path):
+    make_run(tmp_path / "1", [1.0], [1.0], learner={"class": "Mine", "envs": 1}, steps=1)
+    make_run(tmp_path / "2", [1.0], [1.0], learner={"class": "Mine", "envs": 2}, steps=1)
+    assert [group.shown for group in compare([tmp_path]).groups] == ["Mine, unfinished", "Mine (envs 2), unfinished"]
+
+
+def test_a_repeated_seed_counts_once_and_is_named(tmp_path):
+    make_run(tmp_path / "1", [1.0], [1.0])
+    make_run(tmp_path / "2", [9.0], [9.0])
+    found = compare([tmp_path, tmp_path / "1"])
+    assert [len(group.runs) for group in found.groups] == [1]
+    assert found.left_out == (f"{tmp_path / '2'} is left out: it repeats seed 0 of {tmp_path / '1'}.",)
+
+
+def test_a_checkpoint_that_is_being_evaluated_does_not_count_yet(tmp_path):
+    folder = make_run(tmp_path / "run", [1.0, 2.0], [1.0, 2.0], steps=200)
+    folder.append("episodes.jsonl", Episodes(np.array([9.0, 9.0]), np.ones(2, int)).rows(200, "train"))
+    with (folder.path / "episodes.jsonl").open("a") as file:
+        file.write('{"step": 200, "spl')
+    reading = read_run(folder.path)
+    assert reading.returns["train"] == {0: 1, 100: 2}
+    assert not reading.finished
+
+
+def test_damaged_runs_are_named_and_the_others_compared(three_seeds, capsys):
+    (three_seeds / "b").mkdir()
+    (three_seeds / "b/config.json").write_text("{")
+    torn = make_run(three_seeds / "c", [1.0], [1.0])
+    torn.path.joinpath("episodes.jsonl").write_text('{"step"\n{}\n')
+    RunFolder.create(three_seeds / "d", torn.config)
+    assert run(["compare", str(three_seeds)]) == 0
+    text = capsys.readouterr().out
+    assert f"{three_seeds / 'b/config.json'} is damaged" in text
+    assert f"{torn.path / 'episodes.jsonl'} is damaged: line 1" in text
+    assert f"{three_seeds / 'd'} has no evaluated checkpoint yet." in text
+    assert re.search(r"larger +gpl-q +2\.00 ± 2\.48 +2\.32 ± 0\.22 +3 +6", text)
+
+
+def test_the_table_is_written_as_csv_and_markdown(three_seeds, capsys):
+    files = [str(three_seeds / name) for name in ("x.csv", "x.md")]
+    assert run(["compare", str(three_seeds / "a"), "--csv", files[0], "--markdown", files[1]]) == 0
+    with open(files[0]) as file:
+        rows = {row["split"]: row for row in csv.DictReader(file)}
+    assert rows["larger"] | {"mean": "", "half_interval": ""} == {
+        "task": "lbf", "task_changes": "", "algorithm": "gpl-q", "algorithm_changes": "", "split": "larger",
+        "seeds": "3", "steps": "200", "finished": "True", "at": "best", "checkpoint": "100", "episodes": "6",
+        "mean": "", "half_interval": "", "paper_mean": "2.32", "paper_half_interval": "0.22",
+    }  # fmt: skip
+    assert float(rows["larger"]["mean"]) == pytest.approx(2)
+    assert float(rows["train"]["paper_mean"]) == pytest.approx(0.07 + 100 / 0.8e6 * (2.70 - 0.07))
+    assert rows["train"]["paper_half_interval"] == ""
+    with open(files[1]) as file:
+        text = file.read()
+    assert "| larger | gpl-q | 2.00 ± 2.48 | 2.32 ± 0.22 | 3 | 6 | 0.0001 / 0.0002M |" in text
+    assert "highest mean return on train" in text
+
+
+def test_one_seed_is_said_to_be_one(tmp_path, capsys):
+    make_run(tmp_path / "run", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    assert run(["compare", str(tmp_path), "--csv", str(tmp_path / "x.csv")]) == 0
+    assert re.search(r"train +gpl-q +3\.00 +0\.07 +one seed", capsys.readouterr().out)
+    assert ",3.0,,0.07" in (tmp_path / "x.csv").read_text()
+
+
+def test_the_papers_values_stand_beside_both_fidelities_but_fortattacks_only_beside_its_own_scale():
+    assert published("lbf", "gpl-q", "larger") == published("lbf-released", "gpl-q", "larger") == (2.32, 0.22)
+    assert published("fortattack-released", "gpl-spi", "larger") == (16.82, 1.92)
+    assert published("fortattack", "gpl-spi", "larger") is None
+    assert published("navigation-partial", "gpl-q", "unseen") == (0.07, 0.13)
+    assert published("lbf", "gpl-q", "train") is None
+
+
+def test_published_curves_stand_where_they_were_trained():
+    assert published_curve("lbf", "ql-am", "train")[1:3] == [(0.8e6, 3.43), (1.6e6, 3.35)]
+    assert published_curve("fortattack-released", "gpl-q", "train")[-1] == (16e6, 14.92)
+    assert published_curve("wolfpack-released", "gnn", "train")[0] == (
+        0.8e6,
+        -3.92,
+    )  # no checkpoint 0
+    nowhere = (("lbf", "gpl-q", "larger"), ("lbf", "ciao-s", "train"), ("fortattack", "gpl-q", "train"))
+    assert not any(published_curve(*place) for place in nowhere)
+
+
+def test_published_curves_are_read_at_the_steps_of_ours():
+    place = ("wolfpack-released", "gpl-q", "train")
+    assert published_at(*place, [1_600_000]) == 12.42
+    assert published_at(*place, [1_600_000, 3_200_000]) == pytest.approx((12.42 + 22.57) / 2)
+    assert published_at(*place, [2_400_000]) == pytest.approx((12.42 + 22.57) / 2)
+    assert published_at(*place, [7_000_000]) is None
+    assert published_at("wolfpack-released", "gnn", "train", [0]) is None
+    assert published_at("lbf", "ciao-s", "train", [100]) is None
+
+
+def test_algorithms_that_share_several_tasks_are_summed_up_over_them(tmp_path):
+    for task, scale in (("lbf", 1.0), ("wolfpack", 10.0)):
+        for seed in (0, 1):
+            better, worse = [scale * (3 + seed)] * 3, [scale * (1 + seed)] * 3
+            make_run(tmp_path / f"{task}-q-{seed}", better, better, task=task, seed=seed)
+            make_run(tmp_path / f"{task}-spi-{seed}", worse, worse, task=task, seed=seed, learner=GPL_SPI)
+    found = {(one.algorithm, one.split): one for one in overall(compare([tmp_path]), "best")}
+    best, worst = found["gpl-q", "larger"], found["gpl-spi", "larger"]
+    assert (best.middle, worst.middle) == pytest.approx((1, 0))
+    assert best.low < 1 < best.high
+    assert (best.tasks, best.scores) == (2, 4)
+
+
+def test_one_task_alone_is_not_summed_up(three_seeds):
+    assert overall(compare([three_seeds]), "best") == []
+
+
+@pytest.mark.parametrize("name", ["x.png", "new/x.svg"])
+def test_learning_curves_are_drawn(three_seeds, name):
+    make_run(three_seeds / "wolfpack", [1.0, 2.0], [1.0, 2.0], task="wolfpack", steps=900)
+    assert run(["compare", str(three_seeds), "--curves", str(three_seeds / name)]) == 0
+    assert (three_seeds / name).stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["compare"], "needs runs"),
+        (["compare", "nowhere"], "There is no run at nowhere"),
+        (["compare", "."], "There is no run in ."),
+        (["compare", "run", "--curves", "x.bmp"], "drawn as .png, .svg, .pdf; got x.bmp"),
+        (["compare", "run", "--csv", "run/config.json/x.csv"], "Cannot write run/config.json/x.csv"),
+        (["compare", "run", "--curves", "run/config.json/x.png"], "Cannot write run/config.json/x.png"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(tmp_path, monkeypatch, capsys, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    if "run" in words:
+        make_run(tmp_path / "run", [1.0], [1.0])
+    assert run(words) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_run_that_is_damaged_beyond_its_config_is_named(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", {"task": {}})
+    with pytest.raises(UserError, match="lacks what every run has"):
+        read_run(folder.path)

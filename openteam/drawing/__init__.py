@@ -1,0 +1,1 @@
+"""Pictures, films and curves."""

@@ -1,5 +1,0 @@
-"""Evaluation of frozen policies."""
-
-from openteam.evaluation.episodes import Episodes, evaluate
-
-__all__ = ["Episodes", "evaluate"]

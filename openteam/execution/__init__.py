@@ -1,0 +1,1 @@
+"""Many runs: processes on this machine, and plans."""

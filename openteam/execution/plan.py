@@ -1,0 +1,193 @@
+"""A plan: a small file that lists runs, as products of tasks, algorithms and seeds.
+
+Keys at the top hold for all runs. Every table under ``runs`` is a product of its own, in which keys may be given anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import tomllib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from openteam.errors import UserError
+from openteam.registry import make, make_algorithm
+from openteam.storage.changes import describe, differences, with_change
+from openteam.storage.config import from_json, to_json
+from openteam.storage.run_folder import RunFolder
+from openteam.training.settings import Settings
+
+KEYS: dict[str, str] = {
+    "tasks": "a list of names",
+    "algorithms": "a list of names",
+    "seeds": "a list of whole numbers",
+    "steps": "a whole number",
+    "checkpoint_every": "a whole number",
+    "evaluation_episodes": "a whole number",
+    "set": "a table of settings, as in {'algorithm.envs' = 64}",
+    "name": "a word that replaces the algorithm's name in folders",
+    "out": "a folder",
+    "runs": "a list of tables",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedRun:
+    """One line of a plan: all that a run needs, by name."""
+
+    task: str
+    algorithm: str
+    seed: int
+    settings: Settings
+    folder: Path
+    changes: tuple[tuple[str, Any], ...] = ()
+    """Settings of task and algorithm other than their own, by dotted name."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What its config.json says."""
+        return {
+            "task": _config("task", self.task, self.changes),
+            "learner": _config("algorithm", self.algorithm, self.changes),
+            "settings": dataclasses.asdict(self.settings),
+            "seed": self.seed,
+        }
+
+    @property
+    def step(self) -> int | None:
+        """The last checkpoint on disk; None before the first."""
+        found = RunFolder(self.folder).checkpoints
+        return int(found[-1].stem) if found else None
+
+    @property
+    def exists(self) -> bool:
+        return (self.folder / "config.json").exists()
+
+    @property
+    def finished(self) -> bool:
+        """A checkpoint is written after its rows, so the last one ends a run."""
+        return self.exists and (self.step or 0) >= self.settings.steps
+
+    def check(self) -> None:
+        """Raise unless it can be built and, if it exists, was begun with the settings that it is planned with."""
+        planned = self.config
+        if self.exists:
+            other = differences(RunFolder.open(self.folder).config, planned)
+            if other:
+                raise UserError(
+                    f"{self.folder} exists with other settings than planned: {describe(other)}. Choose another out or "
+                    "name, or remove it."
+                )
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise UserError(f"{self.folder} exists, but is no run. Choose another out or name, or remove it.")
+
+    def begin(self) -> None:
+        """Make its folder, if there is none yet."""
+        if not self.exists:
+            RunFolder.create(self.folder, self.config)
+
+
+def read_plan(path: Path) -> list[PlannedRun]:
+    """All runs of a plan file, first seeds first, so that there is something to compare early on."""
+    plan = _parse(path)
+    blocks = plan.pop("runs", [{}])
+    if not _is_list_of(blocks, dict):
+        raise UserError(f"{path}: 'runs' must be {KEYS['runs']}; got {blocks!r}.")
+    planned = [run for block in blocks for run in _expand(path, plan, block)]
+    for number, run in enumerate(planned):
+        if any(run.folder == other.folder for other in planned[:number]):
+            raise UserError(f"{path} plans two runs in {run.folder}. Give one of them another name or out.")
+    ranks = {seed: rank for rank, seed in enumerate(dict.fromkeys(run.seed for run in planned))}
+    return sorted(planned, key=lambda run: ranks[run.seed])
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text()
+        plan = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise UserError(f"Cannot read the plan {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is no plan: {error}. Plans are TOML, or JSON if the name ends in .json.") from None
+    if not isinstance(plan, dict):
+        raise UserError(f"{path} is no plan: it must be a table with keys such as {', '.join(KEYS)}.")
+    return plan
+
+
+def _expand(path: Path, plan: dict[str, Any], block: dict[str, Any]) -> list[PlannedRun]:
+    """One product of tasks, algorithms and seeds."""
+    given = plan | block
+    for key, value in given.items():
+        _check_key(path, key, value)
+    for key in ("out", "tasks", "algorithms"):
+        if not given.get(key):
+            raise UserError(f"{path} does not say '{key}': {KEYS[key]}, at the top or in every table of runs.")
+    numbers = {key: int(given[key]) for key in ("steps", "checkpoint_every", "evaluation_episodes") if key in given}
+    changes = plan.get("set", {}) | block.get("set", {})
+    frozen = tuple((key, tuple(value) if isinstance(value, list) else value) for key, value in changes.items())
+    return [
+        PlannedRun(
+            task, algorithm, seed, Settings(**numbers),
+            Path(given["out"]) / task / given.get("name", algorithm) / f"seed-{seed}", frozen,
+        )
+        for task in given["tasks"]
+        for algorithm in given["algorithms"]
+        for seed in given.get("seeds", [0])
+    ]  # fmt: skip
+
+
+def _check_key(path: Path, key: str, value: Any) -> None:
+    if key not in KEYS or key == "runs":
+        close = get_close_matches(key, KEYS, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close and close[0] != key else ""
+        raise UserError(f"{path} has a key '{key}' that plans do not know here.{hint} Known: {', '.join(KEYS)}.")
+    fits = {
+        "tasks": lambda: _is_list_of(value, str),
+        "algorithms": lambda: _is_list_of(value, str),
+        "seeds": lambda: isinstance(value, list) and all(map(_is_whole, value)),
+        "set": lambda: isinstance(value, dict) and all(map(_names_a_part, value)),
+        "name": lambda: isinstance(value, str),
+        "out": lambda: isinstance(value, str),
+    }.get(key, lambda: _is_whole(value))
+    if not fits():
+        raise UserError(f"{path}: '{key}' must be {KEYS[key]}; got {value!r}.")
+
+
+def _is_list_of(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
+
+
+def _names_a_part(name: str) -> bool:
+    return name.startswith(("algorithm.", "task."))
+
+
+@functools.cache
+def _config(part: str, name: str, changes: tuple[tuple[str, Any], ...]) -> Any:
+    """A task's or an algorithm's configuration, with the changes that concern it; building it checks it."""
+    config = {part: to_json((make if part == "task" else make_algorithm)(name))}
+    ours = [(key, value) for key, value in changes if key.startswith(f"{part}.")]
+    for key, value in ours:
+        config = with_change(config, key, list(value) if isinstance(value, tuple) else value)
+    return to_json(from_json(config[part])) if ours else config[part]
+
+
+def what_to_do(run: PlannedRun) -> str:
+    """In a few words, for who wants to know before."""
+    if run.finished:
+        return "finished"
+    if not run.exists:
+        return "start"
+    return f"resume from step {run.step:,}" if run.step else "resume"
+
+
+def unfinished(planned: Sequence[PlannedRun]) -> list[PlannedRun]:
+    """Those that there is something left to do for."""
+    return [run for run in planned if not run.finished]

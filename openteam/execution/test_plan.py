@@ -1,0 +1,161 @@
+"""A plan's runs: which there are, what is left to do for each, and that they are done."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from openteam.cli import run
+from openteam.errors import UserError
+from openteam.execution.plan import read_plan, unfinished, what_to_do
+from openteam.storage.checkpoint import read_header
+from openteam.storage.run_folder import RunFolder
+
+PLANS = Path(__file__).parents[2] / "plans"
+SMALL = {
+    "algorithm.envs": 4,
+    "algorithm.width": 4,
+    "algorithm.update_every": 4,
+    "algorithm.minibatches": 1,
+    "algorithm.epochs": 1,
+}
+
+
+def write_plan(folder: Path, **keys) -> Path:
+    plan = {
+        "out": str(folder / "runs"), "tasks": ["probe-constant"], "algorithms": ["ippo"], "steps": 320,
+        "checkpoint_every": 160, "evaluation_episodes": 4, "set": SMALL,
+    } | keys  # fmt: skip
+    path = folder / "plan.json"
+    path.write_text(json.dumps({key: value for key, value in plan.items() if value is not None}))
+    return path
+
+
+def test_a_plan_is_a_product_and_first_seeds_come_first(tmp_path):
+    planned = read_plan(write_plan(tmp_path, tasks=["lbf", "wolfpack"], algorithms=["gpl-q", "ippo"], seeds=[3, 1]))
+    assert [(run.task, run.algorithm, run.seed) for run in planned[:5]] == [
+        ("lbf", "gpl-q", 3), ("lbf", "ippo", 3), ("wolfpack", "gpl-q", 3), ("wolfpack", "ippo", 3), ("lbf", "gpl-q", 1),
+    ]  # fmt: skip
+    assert len(planned) == 8
+    assert planned[0].folder == tmp_path / "runs/lbf/gpl-q/seed-3"
+
+
+def test_a_table_of_runs_changes_what_the_top_says(tmp_path):
+    blocks = [{}, {"tasks": ["lbf"], "steps": 6.4e6, "name": "wide", "set": {"algorithm.width": 9, "task.horizon": 7}}]
+    first, second = read_plan(write_plan(tmp_path, runs=blocks))
+    assert (first.settings.steps, second.settings.steps) == (320, 6_400_000)
+    assert second.folder == tmp_path / "runs/lbf/wide/seed-0"
+    config = second.config
+    assert (config["learner"]["width"], config["learner"]["envs"], config["task"]["horizon"]) == (9, 4, 7)
+    assert first.config["learner"]["width"] == 4
+
+
+def test_the_shipped_plan_is_the_papers_comparison():
+    planned = read_plan(PLANS / "full-observability.toml")
+    assert len(planned) == 8 * 3 * 3
+    assert {run.settings.steps for run in planned if run.task == "fortattack-released"} == {4_000_000}
+    assert all(run.settings.steps == 20 * (run.settings.checkpoint_every or 0) for run in planned)
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"step": 5}, "Did you mean 'steps'"),
+        ({"tasks": "lbf"}, "'tasks' must be a list of names; got 'lbf'"),
+        ({"seeds": 3}, "'seeds' must be a list of whole numbers; got 3"),
+        ({"steps": "many"}, "'steps' must be a whole number"),
+        ({"out": None}, "does not say 'out'"),
+        ({"set": {"envs": 3}}, "'set' must be a table of settings"),
+        ({"set": {"algorithm.evns": 3}}, "There is no setting 'algorithm.evns'"),
+        ({"set": {"algorithm.width": 0}}, "IPPO's width must be positive"),
+        ({"algorithms": ["ipo"]}, "Did you mean 'ippo'"),
+        ({"tasks": ["probe-constnat"]}, "Did you mean 'probe-constant'"),
+        ({"runs": [{}, {}]}, "plans two runs in"),
+        ({"runs": [{"stesp": 1}]}, "Did you mean 'steps'"),
+    ],
+)
+def test_a_mistake_in_a_plan_gets_one_sentence_before_anything_runs(tmp_path, capsys, keys, sentence):
+    assert run(["plan", str(write_plan(tmp_path, **keys))]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_file_that_is_no_plan_is_named(tmp_path):
+    (tmp_path / "x.toml").write_text("steps = = 3")
+    with pytest.raises(UserError, match=r"x\.toml is no plan"):
+        read_plan(tmp_path / "x.toml")
+    with pytest.raises(UserError, match="Cannot read the plan"):
+        read_plan(tmp_path / "y.toml")
+
+
+def test_finished_runs_are_skipped_begun_ones_resumed_and_the_rest_started(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    path = write_plan(tmp_path, seeds=[0, 1, 2, 3])
+    planned = read_plan(path)
+    for one, step in zip(planned, (320, 160, None), strict=False):
+        one.begin()
+        if step:
+            RunFolder.open(one.folder).checkpoint(step).touch()
+    assert list(map(what_to_do, planned)) == ["finished", "resume from step 160", "resume", "start"]
+    assert unfinished(planned) == planned[1:]
+    assert run(["plan", str(path), "--dry-run"]) == 0
+    assert "3 of 4 runs to do, 800 steps" in capsys.readouterr().out
+    assert not planned[3].folder.exists()
+
+
+def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_the_planned_one(tmp_path):
+    read_plan(write_plan(tmp_path))[0].begin()
+    (other,) = read_plan(write_plan(tmp_path, steps=640, set=SMALL | {"algorithm.width": 8}))
+    with pytest.raises(UserError, match=r"other settings than planned: learner\.width 4, settings\.steps 320"):
+        other.check()
+
+
+def test_more_processes_than_cores_are_refused(tmp_path, capsys):
+    assert run(["plan", str(write_plan(tmp_path)), "--processes", "1000"]) == 2
+    assert "--processes must lie between 1 and" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def env(tmp_path_factory):
+    """What users have: programs compiled with care, and one cache for all processes of this module."""
+    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
+
+
+def start(path: Path, env: dict[str, str]) -> subprocess.Popen[str]:
+    # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
+    heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-c", heed, sys.executable, "-m", "openteam", "plan", str(path)]
+    return subprocess.Popen(
+        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, env):
+    path = write_plan(tmp_path, seeds=[0, 1], steps=64_000, checkpoint_every=32_000)
+    good, damaged = read_plan(path)
+    damaged.begin()
+    (damaged.folder / "state.safetensors").write_bytes(b"\0" * 100)
+    process = start(path, env)
+    while process.poll() is None and not (good.folder / "train.jsonl").exists():
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everybody
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert f"nothing is lost. To go on: openteam plan {path}" in errors
+    assert "Traceback" not in errors
+    updates = read_header(good.folder / "state.safetensors")["updates"]
+    assert 0 < updates < 64_000 / 16  # written when it was told to stop
+    rows = (good.folder / "train.jsonl").read_bytes()
+
+    process = start(path, env)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert f"1 of 2 runs failed, the others are finished. {damaged.folder}:" in errors
+    assert "state.safetensors is damaged" in errors
+    assert good.finished
+    assert (good.folder / "train.jsonl").read_bytes().startswith(rows)  # resumed, not begun again

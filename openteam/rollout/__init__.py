@@ -1,0 +1,1 @@
+"""Policies in tasks: acting, joint acting, whole episodes."""

@@ -1,0 +1,38 @@
+"""Trained runs as teammates: a learner is as good a member of a pool as any script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from openteam.core.policy import AbstractPolicy
+from openteam.errors import UserError
+from openteam.storage.policies import load
+from openteam.teammates.pool import AbstractFamily
+
+
+class Trained(AbstractFamily):
+    """The policies of some runs, which must have networks of the same sizes; their numbers are stacked."""
+
+    runs: tuple[str, ...] = eqx.field(static=True)
+    """Run folders or checkpoint files."""
+    names: tuple[str, ...] = eqx.field(static=True)
+    stacked: AbstractPolicy
+
+    def __init__(self, runs: tuple[str, ...]):
+        if not runs:
+            raise UserError("A family of trained teammates needs at least one run.")
+        policies = [load(run) for run in runs]
+        kinds = {(jax.tree.structure(p), tuple(leaf.shape for leaf in jax.tree.leaves(p))) for p in policies}
+        if len(kinds) > 1:
+            raise UserError(f"{', '.join(runs)} have networks of different sizes. Make a family of each kind.")
+        self.runs = tuple(runs)
+        self.names = tuple(Path(run).name for run in runs)
+        self.stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *policies)
+
+    def member(self, index: Int[Array, ""]) -> AbstractPolicy:
+        return jax.tree.map(lambda leaf: leaf[index], self.stacked)
