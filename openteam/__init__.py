@@ -1,89 +1,128 @@
 """Open ad hoc teamwork: agents that join teams they have never met, whose members come and go."""
 
-from openteam import probes
-from openteam.algorithms import GNN, GPL, QL, QLearning, Schedule, SoftPolicyIteration
+from openteam.algorithms.belief_gpl import BeliefGPL
+from openteam.algorithms.beliefs import Autoencoder, ParticleFilter, VariationalAutoencoder
 from openteam.algorithms.cloning import Cloning
+from openteam.algorithms.control import QLearning, Schedule, SoftPolicyIteration
 from openteam.algorithms.dgn import DGN
 from openteam.algorithms.dvrl import DVRL
-from openteam.algorithms.ippo import IPPO
+from openteam.algorithms.gpl import GPL
 from openteam.algorithms.maddpg import MADDPG
-from openteam.algorithms.particle_gpl import ParticleGPL
 from openteam.algorithms.ppo import PPO
-from openteam.algorithms.recurrent_gpl import RecurrentGPL
-from openteam.core.types import Observation, Spec, TimeStep, Truth
+from openteam.algorithms.replay import ReplayBuffer
+from openteam.core.learner import AbstractLearner, TrainState
+from openteam.core.memory import Memory
+from openteam.core.openness import AbstractOpenness
+from openteam.core.policy import AbstractMemoryless, AbstractPolicy, Belief, Decision, Explanation
+from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
+from openteam.core.view import AbstractView
+from openteam.core.world import AbstractWorld, AbstractWorldState
 from openteam.drawing.record import record, write_gif
 from openteam.errors import UserError
+from openteam.models.actor_critic import FlatNetworks, SetNetworks
+from openteam.models.agent import AgentModelSizes
+from openteam.models.attention_head import AttentionHead
+from openteam.models.belief.existence import AssumedExistence, ExpectedExistence, SampledExistence
+from openteam.models.belief.particle_belief import ParticleSizes
+from openteam.models.belief.recurrent import AutoencoderSizes
+from openteam.models.belief.resampling import Multinomial, Systematic
+from openteam.models.coordination_graph import CoordinationGraph
+from openteam.models.fixed_slot_head import FixedSlotHead
+from openteam.models.joint_value import Factored, PerEdge, Signed, Star
 from openteam.openness import Bernoulli, Casualties, Closed, Lifetimes
 from openteam.prey.evasion import Evasion
 from openteam.prey.learned import LearnedPrey
 from openteam.registry import make, make_algorithm
 from openteam.rollout.episodes import Episodes, evaluate
-from openteam.storage import RunFolder, load, register
+from openteam.storage import RunFolder, load
 from openteam.task import Split, Task
-from openteam.teammates import Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
+from openteam.teammates import AbstractFamily, Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
 from openteam.teammates.learned import Learned
 from openteam.teammates.trained import Trained
 from openteam.training.driver import Run, resume, train
 from openteam.views import FullView, Radius, Window
-from openteam.worlds import fortattack, wolfpack
 from openteam.worlds.fortattack import FortAttack
 from openteam.worlds.lbf import Foraging
 from openteam.worlds.navigation import Navigation
 from openteam.worlds.wolfpack import Wolfpack
 
-register(*probes.CLASSES)
-register(Foraging, Navigation, Wolfpack, Evasion, FortAttack)
-register(wolfpack.FleeingPrey, wolfpack.RandomPrey, LearnedPrey)
-register(fortattack.Arena, fortattack.Movement, fortattack.Shooting, fortattack.SparseRewards, fortattack.DenseRewards)
-register(Bernoulli, Casualties, Closed, Lifetimes)
-register(FullView, Radius, Window)
-register(Foragers, Hunters, Navigators, Uniform, Learned, Trained, Pool)
-register(RecurrentGPL, ParticleGPL, PPO, DVRL)
-register(GPL, QL, GNN, DGN, MADDPG, QLearning, SoftPolicyIteration, Schedule, IPPO, Cloning)
-register(Split, Task)
-
 __version__ = "0.1.0"
 __all__ = [
     "DGN",
     "DVRL",
-    "GNN",
     "GPL",
-    "IPPO",
     "MADDPG",
     "PPO",
-    "QL",
+    "AbstractFamily",
+    "AbstractLearner",
+    "AbstractMemoryless",
+    "AbstractOpenness",
+    "AbstractPolicy",
+    "AbstractView",
+    "AbstractWorld",
+    "AbstractWorldState",
+    "AgentModelSizes",
+    "AssumedExistence",
+    "AttentionHead",
+    "Autoencoder",
+    "AutoencoderSizes",
+    "Belief",
+    "BeliefGPL",
     "Bernoulli",
     "Casualties",
+    "Chunk",
     "Cloning",
     "Closed",
+    "CoordinationGraph",
+    "Decision",
     "Episodes",
     "Evasion",
+    "ExpectedExistence",
+    "Explanation",
+    "Factored",
+    "FixedSlotHead",
+    "FlatNetworks",
     "Foragers",
     "Foraging",
     "FortAttack",
     "FullView",
     "Hunters",
     "Learned",
+    "LearnedPrey",
     "Lifetimes",
+    "Memory",
+    "Multinomial",
     "Navigation",
     "Navigators",
     "Observation",
+    "ParticleFilter",
+    "ParticleSizes",
+    "PerEdge",
     "Pool",
     "QLearning",
     "Radius",
+    "ReplayBuffer",
     "Run",
     "RunFolder",
+    "SampledExistence",
     "Schedule",
+    "SetNetworks",
+    "Signed",
     "SoftPolicyIteration",
     "Spec",
     "Split",
+    "Star",
+    "Systematic",
     "Task",
     "TimeStep",
+    "TrainState",
     "Trained",
     "Truth",
     "Uniform",
     "UniformRandom",
     "UserError",
+    "VariationalAutoencoder",
+    "View",
     "Window",
     "Wolfpack",
     "evaluate",
@@ -91,7 +130,6 @@ __all__ = [
     "make",
     "make_algorithm",
     "record",
-    "register",
     "resume",
     "train",
     "write_gif",

@@ -7,11 +7,12 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.core.openness import AbstractOpenness
-from openteam.core.types import Spec, TimeStep, Truth
-from openteam.core.view import AbstractView, viewer_first
+from openteam.core.parts import Parts
+from openteam.core.types import NO_ACTION, Observation, Spec, TimeStep, Truth, View
+from openteam.core.view import AbstractView, meet, viewer_first
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.teammates.pool import Pool
@@ -23,9 +24,12 @@ class EnvState(eqx.Module):
 
     world: Any
     openness: PyTree[Any]
-    types: Int[Array, "slots"]
+    type_ids: Int[Array, "slots"]
     memory: PyTree[Any]  # the teammates'
-    fresh: Bool[Array, "slots"]  # slots whose occupant is new to everybody
+    previous_actions: Int[Array, "slots"]  # NO_ACTION of those who have not acted yet
+    arrived: Bool[Array, "slots"]  # the occupant is new to everybody
+    visits: Int[Array, "slots"]  # a number per occupant: another one when the slot changes hands
+    last_seen: Int[Array, "*viewers slots"]  # the visit that the learner last saw in each slot; 0 for none
     clock: Int[Array, ""]
 
 
@@ -55,18 +59,23 @@ class Task(eqx.Module):
     def __check_init__(self) -> None:
         if self.horizon < 1:
             raise UserError(f"A task needs a horizon of at least 1 step; got {self.horizon}.")
-        self.world.check(self.openness.slots)
+        conditions = [(s.openness or self.openness, s.pool or self.pool) for s in (Split(), *self.splits.values())]
+        for openness, _ in conditions:
+            self.world.check(openness.slots)
         everyone = jnp.ones(self.slots, bool)
         agents, shared = jax.eval_shape(lambda k: self.world.features(self.world.start(k, everyone)), jax.random.key(0))
-        for family in self.pool.families:
-            family.check(Spec(agents.shape[-1], shared.shape[-1], self.world.actions))
+        spec = Spec(agents.shape[-1], shared.shape[-1], self.world.actions)
+        for openness, pool in conditions:
+            for family in pool.families:
+                family.check(spec)
+            Parts(self.world, openness, pool, self.view, self.horizon).check()
 
     @property
     def slots(self) -> int:
         return self.openness.slots
 
     @property
-    def most_agents(self) -> int:
+    def max_agents(self) -> int:
         """The largest team of this task and its splits."""
         changed = (split.openness for split in self.splits.values() if split.openness is not None)
         return max(openness.slots for openness in (self.openness, *changed))
@@ -97,83 +106,109 @@ class Task(eqx.Module):
 
     @property
     def spec(self) -> Spec:
-        obs = jax.eval_shape(self.reset, jax.random.key(0))[1].obs
+        obs = jax.eval_shape(self.reset, jax.random.key(0))[1].view.obs
         features = obs.agents.shape[-1], obs.shared.shape[-1]
-        return Spec(*features, self.world.actions, self.time_limit_terminates, self.most_agents)
+        return Spec(*features, self.world.actions, self.time_limit_terminates, self.max_agents)
 
     def reset(self, key: Key[Array, ""]) -> tuple[EnvState, TimeStep]:
         """A new episode."""
         k_open, k_world, k_types, k_view = jax.random.split(key, 4)
         openness, present = self.openness.start(k_open)
         world = self.world.start(k_world, present)
-        everyone = jnp.ones(self.slots, bool)
+        obs = self.observe(k_view, world)
+        visits = jnp.ones(self.slots, jnp.int32)
+        new, last_seen = meet(visits, jnp.zeros_like(visits), obs.visible)
         state = EnvState(
             world=world,
             openness=openness,
-            types=self.pool.draw(k_types, self.slots),
+            type_ids=self.pool.draw(k_types, self.slots),
             memory=self.pool.start(self.slots),
-            fresh=everyone,
+            previous_actions=jnp.full(self.slots, NO_ACTION, jnp.int32),
+            arrived=jnp.ones(self.slots, bool),
+            visits=visits,
+            last_seen=last_seen,
             clock=jnp.zeros((), jnp.int32),
         )
-        obs = self.view(k_view, self.world, world, jnp.zeros((), jnp.int32))
-        return state, TimeStep(
-            obs=obs,
-            reward=jnp.zeros(()),
-            discount=jnp.ones(()),
-            starts=jnp.ones((), bool),
-            ends=jnp.zeros((), bool),
-            joined=~everyone,
-            final_obs=obs,
-        )
+        view = View(obs, jnp.ones((), bool), new, state.previous_actions[0])
+        return state, TimeStep(view, jnp.zeros(()), jnp.ones(()), jnp.zeros((), bool), view)
 
     def step(self, key: Key[Array, ""], state: EnvState, action: Int[Array, ""]) -> tuple[EnvState, TimeStep, Truth]:
         """One step of everybody, with the learner's action given; a closed episode is followed by a new one."""
-        k_advance, k_reset = jax.random.split(key)
-        after, timestep, truth = self.advance(k_advance, state, action)
-        restarted, opening = self.reset(k_reset)
-        after, obs = jax.tree.map(
-            lambda new, old: jnp.where(timestep.ends, new, old), (restarted, opening.obs), (after, timestep.final_obs)
+        k_step, k_reset = jax.random.split(key)
+        after, timestep, truth = self.step_within(k_step, state, action)
+        return *self.restart(k_reset, after, timestep), truth
+
+    def restart(self, key: Key[Array, ""], state: EnvState, timestep: TimeStep) -> tuple[EnvState, TimeStep]:
+        """The same after a step that did not end its episode; else a new one, the true successor kept."""
+        restarted, opening = self.reset(key)
+        after, view = jax.tree.map(
+            lambda new, old: jnp.where(timestep.ends, new, old), (restarted, opening.view), (state, timestep.view)
         )
-        return after, eqx.tree_at(lambda t: (t.obs, t.starts), timestep, (obs, timestep.ends)), truth
+        return after, eqx.tree_at(lambda t: t.view, timestep, view)
 
-    def advance(self, key: Key[Array, ""], state: EnvState, action: Int[Array, ""]) -> tuple[EnvState, TimeStep, Truth]:
-        """One step that stays in its episode, also where that ends."""
-        k_team, k_world, k_open, k_admit, k_types, k_view = jax.random.split(key, 6)
-        actions, memory = self.teammates_act(k_team, state)
-        actions = actions.at[0].set(action)
+    def step_within(
+        self, key: Key[Array, ""], state: EnvState, action: Int[Array, ""]
+    ) -> tuple[EnvState, TimeStep, Truth]:
+        """One step of everybody that stays in its episode, also where that ends."""
+        k_team, *keys = jax.random.split(key, 6)
+        actions, state = self.teammates_act(k_team, state)
+        return self._transition(keys, state, actions.at[0].set(action))
+
+    def teammates_act(self, key: Key[Array, ""], state: EnvState) -> tuple[Int[Array, "slots"], EnvState]:
+        """What every slot's type does now, seeing everything, and the state with their memories; entry 0 is unused."""
+        k_act, k_view = jax.random.split(key)
+        slots = jnp.arange(self.slots)
+        obs = jax.vmap(lambda viewer: FullView()(k_view, self.world, state.world, viewer))(slots)
+        # A newcomer is new to all and all are new to it.
+        new = jax.vmap(viewer_first, (None, 0))(state.arrived, slots) | state.arrived[:, None]
+        views = View(obs, state.arrived, obs.visible & new, state.previous_actions)
+        actions, memory = self.pool.act(k_act, state.type_ids, state.memory, views)
+        return actions, eqx.tree_at(lambda s: s.memory, state, memory)
+
+    def transition(
+        self, key: Key[Array, ""], state: EnvState, joint_action: Int[Array, "slots"]
+    ) -> tuple[EnvState, TimeStep, Truth]:
+        """Where everybody's actions lead, within the episode. They may come from the pool, a person or a program."""
+        return self._transition(jax.random.split(key, 5), state, joint_action)
+
+    def _transition(self, keys: Any, state: EnvState, actions: Int[Array, "slots"]) -> tuple[EnvState, TimeStep, Truth]:
+        *keys, k_view = keys
+        after, rewards, over, ends = self.advance_world(keys, state, actions)
+        obs = self.observe(k_view, after.world)
+        new, last_seen = meet(after.visits, state.last_seen, obs.visible)
+        view = View(obs, jnp.zeros((), bool), new, after.previous_actions[0])
+        timestep = TimeStep(view, rewards[0], 1.0 - over.astype(jnp.float32), ends, view)
+        after = eqx.tree_at(lambda s: s.last_seen, after, last_seen)
+        return after, timestep, self.truth(state, actions, rewards)
+
+    def advance_world(
+        self, keys: Any, state: EnvState, actions: Int[Array, "slots"]
+    ) -> tuple[EnvState, Float[Array, "slots"], Bool[Array, ""], Bool[Array, ""]]:
+        """World and open process one step on, rewards, whether the game is over, and whether the episode ends."""
+        k_world, k_open, k_admit, k_types = keys
         world, rewards, terminal = self.world.step(k_world, state.world, actions)
-        truth = self.truth(state, actions, rewards)
-
         openness, leaving, joining = self.openness.step(k_open, state.openness, world)
         world = self.world.admit(k_admit, self.world.dismiss(world, leaving), joining)
-        types = self.pool.renew(k_types, state.types, joining)
         clock = state.clock + 1
-
         timeout = clock >= self.horizon
-        over = terminal | timeout if self.time_limit_terminates else terminal
-        obs = self.view(k_view, self.world, world, jnp.zeros((), jnp.int32))
-        timestep = TimeStep(
-            obs=obs,
-            reward=rewards[0],
-            discount=1.0 - over.astype(jnp.float32),
-            starts=jnp.zeros((), bool),
-            ends=terminal | timeout,
-            joined=joining,
-            final_obs=obs,
+        after = EnvState(
+            world=world,
+            openness=openness,
+            type_ids=self.pool.renew(k_types, state.type_ids, joining),
+            memory=state.memory,
+            previous_actions=jnp.where(joining, NO_ACTION, actions),
+            arrived=joining,
+            visits=state.visits + joining,
+            last_seen=state.last_seen,
+            clock=clock,
         )
-        return EnvState(world, openness, types, memory, joining, clock), timestep, truth
+        return after, rewards, terminal | timeout if self.time_limit_terminates else terminal, terminal | timeout
 
-    def teammates_act(self, key: Key[Array, ""], state: EnvState) -> tuple[Int[Array, "slots"], PyTree[Any]]:
-        """What every slot's type would do now, seeing everything; entry 0 is unused."""
-        k_act, k_view = jax.random.split(key)
-        look = jax.vmap(lambda viewer: FullView()(k_view, self.world, state.world, viewer))
-        slots = jnp.arange(self.slots)
-        # A newcomer is new to all and all are new to it.
-        fresh = state.fresh[None, :] | state.fresh[:, None]
-        fresh = jax.vmap(viewer_first)(fresh, slots)
-        return self.pool.act(k_act, state.types, state.memory, look(slots), fresh)
+    def observe(self, key: Key[Array, ""], world: Any) -> Observation:
+        """What the learner, slot 0, sees."""
+        return self.view(key, self.world, world, jnp.zeros((), jnp.int32))
 
     def truth(self, state: EnvState, actions: Int[Array, "slots"], rewards: Array) -> Truth:
         """What happened in this step, for losses and metrics."""
         agents, shared = self.world.features(state.world)
-        return Truth(actions, state.world.present, state.types, rewards, agents, shared)
+        return Truth(actions, state.world.present, state.type_ids, rewards, agents, shared)

@@ -1,7 +1,5 @@
 import dataclasses
-import json
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,8 +7,9 @@ import pytest
 
 import openteam
 from openteam.core.random import key
+from openteam.core.types import NO_ACTION
+from openteam.core.view import meet
 from openteam.errors import UserError
-from openteam.storage.config import from_json, to_json
 
 STEPS = 80
 
@@ -35,7 +34,7 @@ def played(request):
             k_act, k_step = jax.random.split(jax.random.fold_in(root, number))
             action = jax.random.randint(k_act, (), 0, 6)
             after, timestep, truth = task.step(k_step, state, action)
-            plain, stayed, _ = task.advance(jax.random.split(k_step)[0], state, action)
+            plain, stayed, _ = task.step_within(jax.random.split(k_step)[0], state, action)
             return after, (state, timestep, truth, plain, stayed)
 
         return first, *jax.lax.scan(step, state, jnp.arange(STEPS))[1]
@@ -60,33 +59,56 @@ def test_the_last_observation_survives_the_reset_and_the_next_one_opens_an_episo
     _, (_, before, timestep, _, _, stayed) = played
     ends = timestep.ends
     for seen, successor, true in zip(
-        jax.tree.leaves(timestep.obs),
-        jax.tree.leaves(timestep.final_obs),
-        jax.tree.leaves(stayed.final_obs),
+        jax.tree.leaves(timestep.view),
+        jax.tree.leaves(timestep.final_view),
+        jax.tree.leaves(stayed.final_view),
         strict=True,
     ):
         np.testing.assert_array_equal(successor, true)
         np.testing.assert_array_equal(seen[~ends], successor[~ends])
-    assert (timestep.obs.agents[ends] != timestep.final_obs.agents[ends]).any()
-    np.testing.assert_array_equal(timestep.starts, ends)
+    assert (timestep.view.obs.agents[ends] != timestep.final_view.obs.agents[ends]).any()
+    np.testing.assert_array_equal(timestep.view.starts, ends)
+    assert not timestep.final_view.starts.any()
     np.testing.assert_array_equal(before.clock[:, 1:] == 0, ends[:, :-1])
 
 
-def test_a_slot_is_fresh_exactly_when_its_occupant_is_new(played):
+def test_in_full_view_a_slot_is_new_exactly_when_its_occupant_is(played):
     _, (first, before, timestep, truth, plain, _) = played
-    assert first.starts.all()
-    fresh = jax.tree.map(jnp.asarray, timestep).fresh
-    np.testing.assert_array_equal(fresh, timestep.starts[..., None] | timestep.joined)
-    absent_before = ~truth.exists
-    there_now = plain.world.present
-    assert (timestep.joined | ~(absent_before & there_now)).all()  # whoever was not there and is now, has joined
-    assert not timestep.joined[..., 0].any()
+    assert first.view.starts.all()
+    np.testing.assert_array_equal(first.view.new, first.view.obs.visible)
+    new = timestep.final_view.new
+    np.testing.assert_array_equal(new, plain.arrived)
+    absent_before, there_now = ~truth.exists, plain.world.present
+    assert (new | ~(absent_before & there_now)).all()  # whoever was not there and is now, is new
+    assert not new[..., 0].any()
     assert there_now[..., 0].all()
-    changed = plain.types != before.types
-    assert (timestep.joined | ~changed).all()  # a type never changes without a new occupant
+    changed = plain.type_ids != before.type_ids
+    assert (new | ~changed).all()  # a type never changes without a new occupant
     assert changed.any()
-    handed_over = timestep.joined & truth.exists
-    assert handed_over.any()  # a slot that changed hands within one step counts as new
+    assert (new & truth.exists).any()  # a slot that changed hands within one step counts as new
+    ends = timestep.ends
+    np.testing.assert_array_equal(timestep.view.new[~ends], new[~ends])
+    np.testing.assert_array_equal(timestep.view.new[ends], timestep.view.obs.visible[ends])
+
+
+def test_a_view_holds_the_learners_own_last_action(played):
+    _, (first, _, timestep, truth, _, _) = played
+    assert (first.view.previous_action == NO_ACTION).all()
+    np.testing.assert_array_equal(timestep.final_view.previous_action, truth.actions[..., 0])
+    expected = np.where(timestep.ends, NO_ACTION, truth.actions[..., 0])
+    np.testing.assert_array_equal(timestep.view.previous_action, expected)
+
+
+def test_an_occupant_is_new_when_it_is_first_seen_not_when_it_arrives():
+    visits, nobody = jnp.array([1, 1, 2]), jnp.zeros(3, jnp.int32)
+    new, seen = meet(visits, nobody, jnp.array([True, True, False]))
+    assert new.tolist() == [True, True, False]
+    new, seen = meet(visits, seen, jnp.array([True, False, True]))
+    assert new.tolist() == [False, False, True]
+    new, seen = meet(jnp.array([1, 3, 2]), seen, jnp.array([True, False, True]))  # slot 1 changes hands out of sight
+    assert not new.any()
+    new, _ = meet(jnp.array([1, 3, 2]), seen, jnp.ones(3, bool))
+    assert new.tolist() == [False, True, False]
 
 
 def test_truth_tells_the_joint_action_with_the_learners_own_and_who_existed(played):
@@ -114,19 +136,6 @@ def test_splits_can_be_joined():
     assert both.pool == task.split("unseen").pool != task.pool
     with pytest.raises(UserError, match="no split 'huge'"):
         task.split("larger+huge")
-
-
-@pytest.mark.parametrize("name", ["lbf", "lbf-released", "probe-match", "probe-company"])
-def test_a_task_and_a_learner_come_back_from_their_configuration(name):
-    for value in (openteam.make(name), openteam.make_algorithm("gpl-spi")):
-        back = from_json(json.loads(json.dumps(to_json(value))))
-        assert eqx.tree_equal(back, value)
-        assert jax.tree.structure(back) == jax.tree.structure(value)
-
-
-def test_a_configuration_of_an_unknown_class_is_refused():
-    with pytest.raises(UserError, match="names 'Nothing', which is not known here"):
-        from_json({"class": "Nothing"})
 
 
 def test_the_paper_and_its_code_are_two_values():

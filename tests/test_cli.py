@@ -60,6 +60,13 @@ def failure(capsys, *words: str) -> str:
         (["train", "lbf", "gpl-q", "--out", "x", "--task.horizon", "0"], "at least 1 step"),
         (["train", "lbf", "gpl-q", "--out", "x", "--algorithm.hidden", "0"], "hidden must be positive"),
         (["train", "lbf", "gpl-q", "--out", "x", "--task.pool.families.0.names", "H9"], "H1, H2"),
+        (["train", "my_wordls:maze", "gpl-q", "--out", "x", "--import", "my_wordls"], "no module 'my_wordls'"),
+        (
+            ["train", "--import", "json", "lbf", "json:dumps", "--out", "x"],
+            "json:dumps must make the algorithm without",
+        ),
+        (["train", "my_worlds:maze", "gpl-q", "--out", "x"], "add --import my_worlds"),
+        (["record", "my_worlds:maze", "--out", "x"], "add --import my_worlds"),
         (["evaluate", "nowhere"], "no checkpoint at nowhere"),
         (["resume", "nowhere"], "no run at nowhere"),
     ],
@@ -166,7 +173,8 @@ def test_help_documents_every_field(capsys):
     for flag in (
         "--task.world.size",
         "--task.openness.lifetime",
-        "--algorithm.rank",
-        "--algorithm.rule.temperature.last",
+        "--algorithm.head.pairwise.rank",
+        "--algorithm.control.temperature.last",
+        "--import",
     ):
         assert flag in text

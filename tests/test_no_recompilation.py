@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from openteam.algorithms import GPL
+from openteam import GPL, AgentModelSizes, CoordinationGraph, Factored
 from openteam.core import random
 from openteam.probes import PROBES
 from openteam.training.loop import advance, start_carry
@@ -18,10 +18,10 @@ def count(number: int) -> jax.Array:
 
 
 def test_runs_of_any_length_share_one_compiled_program_and_pieces_make_the_whole():
-    task = PROBES["company"]()
+    task = PROBES["teammate_joins"]()
     learner = GPL(
-        envs=2, update_every=2, encoder_width=3, hidden=3, type_size=3, utility_width=3, rank=1, message_width=3,
-        embedding=3, readout_width=3,
+        envs=2, update_every=2, encoder_width=3, hidden=3, type_size=3, agent_model=AgentModelSizes(3, 3, 3),
+        head=CoordinationGraph(Factored(1), width=3),
     )  # fmt: skip
     start = eqx.filter_jit(start_carry, compiler_options=QUICKLY)(task, learner, random.key(0))
     # Raises at the second trace.
@@ -29,7 +29,7 @@ def test_runs_of_any_length_share_one_compiled_program_and_pieces_make_the_whole
 
     def run(carry, *pieces):
         for piece in pieces:
-            carry, _ = once(task, learner, carry, random.key(1), count(piece), count(10))
+            carry, _ = once(task, learner, carry, jax.random.split(random.key(1)), count(piece), count(10))
         return carry
 
     whole, cut = run(start, 10), run(start, 1, 0, 2, 7)

@@ -17,15 +17,20 @@ import pytest
 
 import openteam
 from openteam.errors import UserError
+from openteam.storage.config import from_json
 from openteam.storage.run_folder import RunFolder
-from openteam.training.driver import Training, resume_training, start_training
+from openteam.training import driver
+from openteam.training.driver import create_run, run_folders
+from openteam.training.program import Program
 from openteam.training.settings import Settings
+from openteam.training.spec import RunSpec
 
-SMALL = {
-    "envs": 4, "encoder_width": 8, "hidden": 8, "type_size": 4, "utility_width": 8, "rank": 2, "message_width": 4,
-    "embedding": 4, "readout_width": 4,
+SIZES = {
+    "envs": 4, "encoder-width": 8, "hidden": 8, "type-size": 4, "head.width": 8, "head.pairwise.rank": 2,
+    "agent-model.width": 4, "agent-model.embedding": 4, "agent-model.readout-width": 4,
 }  # fmt: skip
-FLAGS = [word for name, value in SMALL.items() for word in (f"--algorithm.{name.replace('_', '-')}", str(value))]
+FLAGS = [word for name, value in SIZES.items() for word in (f"--algorithm.{name}", str(value))]
+CHUNK = 16  # 4 environments, an update every 4 steps
 STEPS, EVERY = 64_000, 16_000  # long enough to be hit by a signal while it trains
 
 
@@ -133,7 +138,7 @@ def test_a_run_folder_explains_itself(undisturbed):
     config = json.loads((undisturbed / "config.json").read_text())
     about = json.loads((undisturbed / "about.json").read_text())
     assert config["task"]["name"] == "probe-match"
-    assert config["learner"]["class"] == "GPL"
+    assert config["learner"]["class"] == "openteam:GPL"
     assert config["learner"]["hidden"] == 8
     assert config["settings"]["steps"] == STEPS
     assert about["versions"]["jax"]
@@ -143,8 +148,12 @@ def test_a_run_folder_explains_itself(undisturbed):
     assert len(rows) == 8 * (STEPS // EVERY + 1)
 
 
-def learner(**changes) -> openteam.GPL:
-    return openteam.GPL(**SMALL | changes)
+def learner() -> openteam.GPL:
+    """The same as ``SIZES`` say."""
+    return openteam.GPL(
+        envs=4, encoder_width=8, hidden=8, type_size=4, agent_model=openteam.AgentModelSizes(4, 4, 4),
+        head=openteam.CoordinationGraph(openteam.Factored(2), width=8),
+    )  # fmt: skip
 
 
 def test_python_and_command_line_are_the_same(undisturbed, tmp_path):
@@ -156,57 +165,83 @@ def test_python_and_command_line_are_the_same(undisturbed, tmp_path):
     loaded = openteam.evaluate(openteam.load(tmp_path / "python"), openteam.make("probe-match"), episodes=64)
     np.testing.assert_array_equal(played.returns, loaded.returns)
     # The test process compiles with shape checks and another cache, the arithmetic is the same.
-    ours, theirs = (openteam.load(path).model.value.joint.singular for path in (tmp_path / "python", undisturbed))
+    ours, theirs = (openteam.load(path).model.value.head.joint.singular for path in (tmp_path / "python", undisturbed))
     for a, b in zip(ours.layers, theirs.layers, strict=True):
         np.testing.assert_allclose(a.bias, b.bias, rtol=1e-4, atol=1e-5)
 
 
-def test_a_run_interrupted_before_its_first_checkpoint_begins_anew(tmp_path):
-    training = start_training(openteam.make("probe-match"), learner(), Settings(240, 120, 4), [0], [tmp_path / "run"])
+def new_run(path, settings: Settings, seed: int = 0):
+    create_run(openteam.make("probe-match"), learner(), settings, seed, path)
+    return path
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
 
-    training.advance = interrupt
-    with pytest.raises(KeyboardInterrupt):
-        training.run()
-    assert not training.folders[0].state.exists()
-    resume_training(tmp_path / "run").run()
-    assert min(row["step"] for row in training.folders[0].rows("episodes.jsonl")) == 0
-    assert training.folders[0].state.exists()
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_run_interrupted_before_its_first_checkpoint_begins_again(tmp_path, monkeypatch):
+    run = new_run(tmp_path / "run", Settings(240, 120, 4))
+    with monkeypatch.context() as patch:
+        patch.setattr(Program, "advance", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run_folders([run])
+    folder = RunFolder.open(run)
+    assert not folder.state.exists()
+    run_folders([run])
+    assert min(row["step"] for row in folder.rows("episodes.jsonl")) == 0
+    assert folder.state.exists()
+
+
+@pytest.mark.parametrize("where", ["evaluate_checkpoint", "write_states"])
+def test_an_interrupt_during_a_checkpoint_leaves_the_last_state_and_the_checkpoint_is_written_later(
+    where, tmp_path, monkeypatch
+):
+    whole, cut = (new_run(tmp_path / name, Settings(240, 120, 4)) for name in ("whole", "cut"))
+    run_folders([whole])
+    calls, untouched = [], getattr(driver, where)
+
+    def interrupted_the_second_time(*given):
+        calls.append(given)
+        return interrupt() if len(calls) == 2 else untouched(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, where, interrupted_the_second_time)
+        with pytest.raises(KeyboardInterrupt):
+            run_folders([cut])
+    run_folders([cut])
+    assert checkpoint_bytes(cut) == checkpoint_bytes(whole)
+    assert rows_without_time(cut) == rows_without_time(whole)
 
 
 def test_seeds_batched_by_vmap_learn_like_single_runs(tmp_path):
     settings = Settings(240, 120, 4)
-    task, alone = openteam.make("probe-match"), []
-    both = start_training(task, learner(), settings, [0, 1], [tmp_path / "a", tmp_path / "b"])
+    batched = [new_run(tmp_path / f"batched-{seed}", settings, seed) for seed in (0, 1)]
+    single = [new_run(tmp_path / f"single-{seed}", settings, seed) for seed in (0, 1)]
     with jax.debug_key_reuse(False):  # the checker takes the batched loop's two passes for a reuse
-        both.run()
-    for seed in (0, 1):
-        single = start_training(task, learner(), settings, [seed], [tmp_path / f"single-{seed}"])
-        single.run()
-        alone.append(single.slices()[0].train.model)
-    for batched, single in zip(both.slices(), alone, strict=True):
-        joint = batched.train.model.value.joint.singular.layers[0].bias
-        np.testing.assert_allclose(joint, single.value.joint.singular.layers[0].bias, rtol=1e-4, atol=1e-5)
-    resumed = openteam.load(tmp_path / "a")
-    assert resumed.model.spec == task.spec
+        run_folders(batched)
+    for ours, alone in zip(batched, single, strict=True):
+        run_folders([alone])
+        for a, b in zip(*(jax.tree.leaves(openteam.load(path).model) for path in (ours, alone)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-def test_a_number_that_is_not_finite_stops_the_run_and_names_the_step(tmp_path):
-    task = openteam.make("probe-match")
-    training = start_training(task, learner(), Settings(480, 160, 4), [0], [tmp_path / "run"])
-    training.carry = training.begin()
-    training.checkpoint(lambda progress: None)
-    training.stretch(lambda progress: None)
-    good = (tmp_path / "run/state.safetensors").read_bytes()
-    bias = training.carry.train.model.value.joint.singular.layers[0].bias
-    training.carry = eqx.tree_at(
-        lambda c: c.train.model.value.joint.singular.layers[0].bias, training.carry, bias.at[0].set(jnp.nan)
-    )
-    with pytest.raises(UserError, match=f"stopped being finite at step {training.step + training.chunk}. "):
-        training.stretch(lambda progress: None)
-    assert (tmp_path / "run/state.safetensors").read_bytes() == good
+def test_a_number_that_is_not_finite_stops_the_run_and_names_the_step(tmp_path, monkeypatch):
+    run = new_run(tmp_path / "run", Settings(480, 160, 4))
+    advance, calls = Program.advance, []
+
+    def spoilt(program, carry, count):
+        """After the first row of metrics, one number of the model is not a number."""
+        calls.append(count)
+        if len(calls) == 3:
+            biases = lambda c: jax.tree.leaves(c.train.model)[0]  # noqa: E731
+            carry = eqx.tree_at(biases, carry, jnp.full_like(biases(carry), jnp.nan))
+        return advance(program, carry, count)
+
+    monkeypatch.setattr(Program, "advance", spoilt)
+    with pytest.raises(UserError, match=rf"stopped being finite at step {2 * CHUNK}\. "):
+        run_folders([run])
+    assert RunFolder.open(run).state.exists()
+    assert len(RunFolder.open(run).checkpoints) == 1
 
 
 def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
@@ -215,15 +250,18 @@ def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
     task = dataclasses.replace(task, pool=pool)
     assert task.pool.names == ("always-0", "always-1", "undisturbed")
     run = openteam.train(task, learner(), steps=64, evaluation_episodes=4, out=tmp_path / "run")
-    assert run.folder.config["task"]["pool"]["families"][1]["runs"] == [str(undisturbed)]
+    family = run.folder.config["task"]["pool"]["families"][1]
+    assert family["runs"] == [str(undisturbed)]
+    assert from_json(family).digest == family["sha256"]
+    earlier = RunFolder.open(undisturbed).checkpoints[0]
+    with pytest.raises(UserError, match=f"numbers of openteam:Trained .* sha256 was {family['sha256'][:12]} and is"):
+        from_json(family | {"runs": [str(earlier)]})  # as if the run had trained on since
 
 
 def test_training_is_a_pure_function_of_its_pieces_not_of_where_it_is_cut(tmp_path):
-    task = openteam.make("probe-match")
-    whole = Training(task, learner(), Settings(640, 640, 4), [0], [RunFolder(tmp_path)])
-    carry = whole.begin()
-    keys = whole.one_or_all(whole.keys)
-    at_once, _ = whole.advance(task, learner(), carry, keys, jnp.asarray(10), jnp.asarray(40))
-    half, _ = whole.advance(task, learner(), carry, keys, jnp.asarray(3), jnp.asarray(40))
-    in_two, _ = whole.advance(task, learner(), half, keys, jnp.asarray(7), jnp.asarray(40))
+    spec = RunSpec(openteam.make("probe-match"), learner(), Settings(640, 640, 4), 0)
+    program = Program([spec])
+    carry = program.start()
+    at_once, _ = program.advance(carry, 10)
+    in_two, _ = program.advance(program.advance(carry, 3)[0], 7)
     assert eqx.tree_equal(at_once, in_two)

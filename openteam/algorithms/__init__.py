@@ -1,8 +1,6 @@
-"""Algorithms: the wiring of models and a rule, one short file each."""
+"""Algorithms: values made of models and settings, in the order of the papers' algorithm boxes."""
 
-from openteam.algorithms.gnn import GNN
+from openteam.algorithms.control import QLearning, Schedule, SoftPolicyIteration
 from openteam.algorithms.gpl import GPL
-from openteam.algorithms.ql import QL
-from openteam.algorithms.rules import QLearning, Schedule, SoftPolicyIteration
 
-__all__ = ["GNN", "GPL", "QL", "QLearning", "Schedule", "SoftPolicyIteration"]
+__all__ = ["GPL", "QLearning", "Schedule", "SoftPolicyIteration"]

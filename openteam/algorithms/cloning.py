@@ -5,7 +5,7 @@ The type plays in all slots, on the same driver as any learner; the network lear
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,12 +13,12 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Key
 
+from openteam.algorithms.control import Schedule
+from openteam.algorithms.masked import masked_mean
 from openteam.algorithms.policy_gradient import log_probability
-from openteam.algorithms.rules import Schedule
-from openteam.core.chunks import over_chunk
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Chunk, Spec
+from openteam.core.types import Chunk, Spec, over_chunk
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy, PolicyNetwork
 from openteam.teammates.pool import AbstractFamily
@@ -31,7 +31,6 @@ class Cloning(AbstractLearner):
     """The family the type belongs to."""
     type: str = eqx.field(static=True)
     """The type's name in it."""
-    joint: ClassVar[bool] = True
     envs: int = eqx.field(static=True, default=64)
     """Environments in which the type plays side by side."""
     update_every: int = eqx.field(static=True, default=4)
@@ -44,6 +43,10 @@ class Cloning(AbstractLearner):
     def __check_init__(self) -> None:
         if self.type not in self.teacher.names:
             raise UserError(f"There is no type '{self.type}' to clone. There are: {', '.join(self.teacher.names)}.")
+
+    @property
+    def joint(self) -> bool:
+        return True
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         model = PolicyNetwork(key, spec, spec.actions, width=self.width)
@@ -66,8 +69,9 @@ class Cloning(AbstractLearner):
         return ()
 
     def update(
-        self, state: TrainState, context: tuple[()], chunk: Chunk, progress: Float[Array, ""]
+        self, key: Key[Array, ""], state: TrainState, context: tuple[()], chunk: Chunk, progress: Float[Array, ""]
     ) -> tuple[TrainState, tuple[()], Metrics]:
+        del key
         loss, gradient = jax.value_and_grad(cross_entropy)(state.model, chunk)
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
         rate = self.learning_rate(progress)
@@ -77,8 +81,6 @@ class Cloning(AbstractLearner):
 
 
 def cross_entropy(network: PolicyNetwork, chunk: Chunk) -> Float[Array, ""]:
-    """Mean negative log likelihood of the actions of those who were there."""
-    obs = jax.tree.map(lambda leaf: leaf[:-1], chunk.timesteps.obs)
-    weight = chunk.truth.exists[..., 0]
-    likelihood = over_chunk(log_probability)(over_chunk(network)(obs), chunk.actions)
-    return -(weight * likelihood).sum() / jnp.maximum(weight.sum(), 1)
+    """- log p(a), the mean over those who were there."""
+    likelihood = over_chunk(log_probability)(over_chunk(network)(chunk.timesteps.view.obs), chunk.actions)
+    return -masked_mean(likelihood, chunk.truth.exists[..., 0])

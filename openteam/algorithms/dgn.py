@@ -1,27 +1,25 @@
 """Deep Graph Networks (Jiang et al., 2020) for open teams: all slots are trained at once, then one agent plays alone.
 
-Agents are the nodes of a complete graph. Each encodes what concerns it, two rounds of attention let it hear of the
-others, and every node has action values of its own. A regulariser keeps whom an agent attends to from jumping between
-one step and the next.
+Agents are the nodes of a complete graph. Each node encodes its agent, exchanges information in two rounds of attention,
+and has action values of its own. A regulariser keeps an agent's attention from jumping between two steps.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+from jaxtyping import Array, Bool, Float, Key
 
-from openteam.algorithms.replay import Side, Transition, mean_over
-from openteam.algorithms.replay_learning import AbstractReplayLearner
-from openteam.algorithms.rules import QLearning, Schedule, choose, legal_values
-from openteam.core.learner import Metrics, TrainState
-from openteam.core.policy import AbstractMemoryless
-from openteam.core.types import Observation, Spec
-from openteam.errors import check_positive
+from openteam.algorithms.control import QLearning, Schedule, choose, legal_values
+from openteam.algorithms.masked import masked_mean
+from openteam.algorithms.replay import AgentState, ReplayBuffer, Transition
+from openteam.core.learner import AbstractLearner, Metrics, TrainState
+from openteam.core.memory import Memory
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.types import Chunk, Observation, Spec, View
+from openteam.errors import check_in, check_positive
 from openteam.models.attention import RelationLayer
 from openteam.models.layers import MLP, Linear
 
@@ -57,35 +55,41 @@ class DGNModel(eqx.Module):
 
 
 class DGNPolicy(AbstractMemoryless):
-    """One agent who draws the whole graph from what it sees and takes its own node's values; greedy without a rule."""
+    """One agent who computes the whole graph from what it sees and acts on its own node's values."""
 
     model: DGNModel
-    rule: QLearning | None
+    control: QLearning | None  # None is greedy
     progress: Float[Array, ""]
     mask_illegal: bool = eqx.field(static=True, default=False)
 
-    def act(
-        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], tuple[()]]:
-        del fresh
-        legal = obs.legal if self.mask_illegal else None
-        return choose(key, self.action_values(obs), legal, self.rule, self.progress), memory
+    def decide(self, key: Key[Array, ""], memory: Memory[tuple[()], tuple[()]], view: View) -> Decision:
+        values, legal = self.action_values(view.obs), view.obs.legal if self.mask_illegal else None
+        epsilon = jnp.zeros(()) if self.control is None else self.control.epsilon(self.progress)
+        explanation = Explanation(action_values=values, probabilities=epsilon_greedy(values, legal, epsilon))
+        return Decision(choose(key, values, legal, self.control, self.progress), memory, explanation)
 
     def action_values(self, obs: Observation) -> Float[Array, "actions"]:
         values, _ = self.model(obs.agents, obs.shared, obs.visible)
         return values[0]
 
 
-class DGN(AbstractReplayLearner):
+class DGN(AbstractLearner):
     """Deep Graph Networks with temporal relation regularisation, without memory."""
 
+    envs: int = eqx.field(static=True, default=16)
+    """Environments that collect experience side by side."""
     update_every: int = eqx.field(static=True, default=4)
-    batch: int = eqx.field(static=True, default=64)
-    warm_up: int = eqx.field(static=True, default=2_000)
+    """Steps of each environment between two updates."""
+    replay: ReplayBuffer = ReplayBuffer(size=50_000, batch=64, warm_up=2_000)
+    """What it learns from."""
     learning_rate: float = eqx.field(static=True, default=1e-4)
     """Adam's step size."""
+    discount: float = eqx.field(static=True, default=0.99)
+    """gamma."""
     target_rate: float = eqx.field(static=True, default=0.01)
-    """Part of the way the target network moves towards the model at every update."""
+    """Fraction of the way that the target network moves towards the model at every update."""
+    mask_illegal: bool = eqx.field(static=True, default=False)
+    """Consider only actions that have an effect."""
     epsilon: Schedule = Schedule(1.0, 0.05)
     """Probability of a uniformly random action."""
     relation_weight: float = eqx.field(static=True, default=0.03)
@@ -100,12 +104,17 @@ class DGN(AbstractReplayLearner):
     """Length of a head's queries, keys and values."""
 
     def __check_init__(self) -> None:
+        check_positive(self, "envs", "update_every", "learning_rate", "target_rate")
         check_positive(self, "width", "layers", "heads", "head_size")
+        check_in(self, 0.0, 1.0, "discount", "target_rate")
+        self.replay.steps(self.envs, self.update_every)
+
+    @property
+    def joint(self) -> bool:
+        return True
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
-        model = DGNModel(
-            key, spec, width=self.width, layers=self.layers, heads=self.heads, head_size=self.head_size
-        )  # fmt: skip
+        model = DGNModel(key, spec, width=self.width, layers=self.layers, heads=self.heads, head_size=self.head_size)
         return TrainState(model, model, self.optimiser.init(eqx.filter(model, eqx.is_array)), jnp.zeros((), jnp.int32))
 
     @property
@@ -118,38 +127,63 @@ class DGN(AbstractReplayLearner):
     def frozen(self, model: DGNModel) -> DGNPolicy:
         return DGNPolicy(model, None, jnp.ones(()), self.mask_illegal)
 
-    def descend(self, state: TrainState, gradient: PyTree[Any]) -> tuple[DGNModel, PyTree[Any], Metrics]:
-        step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
-        return eqx.apply_updates(state.model, step), opt_state, {"gradient_norm": optax.tree.norm(gradient)}
+    def context(self, state: TrainState, slots: int) -> Transition:
+        del slots
+        return self.replay.start(state.model.spec, self.envs, self.update_every)
 
-    def loss(
-        self, model: DGNModel, target: DGNModel, batch: Transition, key: Key[Array, ""]
-    ) -> tuple[Float[Array, ""], Metrics]:
-        """Squared error of the values of actions taken, and how far attention moved, means over those it concerns."""
-        del key
-        values, attention = look(model, batch.before)
-        next_values, next_attention = look(target, batch.after)
+    def update(
+        self, key: Key[Array, ""], state: TrainState, context: Transition, chunk: Chunk, progress: Float[Array, ""]
+    ) -> tuple[TrainState, Transition, Metrics]:
+        del progress
+        kept = self.replay.push(context, chunk, state.updates)
+        steps = (state.updates + 1) * self.update_every
+        batch = self.replay.sample(key, kept, steps, chunk.truth.exists.shape[-1])
+        (_, metrics), gradient = jax.value_and_grad(self.loss, has_aux=True)(state.model, state.target, batch)
+        learns = steps * self.envs >= self.replay.warm_up
+        gradient = jax.tree.map(lambda leaf: learns * leaf, gradient)
+        step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
+        model: DGNModel = eqx.apply_updates(state.model, step)
+        target = jax.tree.map(lambda new, old: old + self.target_rate * (new - old), model, state.target)
+        metrics |= {"gradient_norm": optax.tree.norm(gradient)}
+        return TrainState(model, target, opt_state, state.updates + 1), kept, metrics
+
+    def loss(self, model: DGNModel, target: DGNModel, batch: Transition) -> tuple[Float[Array, ""], Metrics]:
+        """(y - Q(a))^2 + lambda KL(attention' || attention), means over those it concerns, y = r + gamma max Q'.
+
+        attention' is the target network's at the next step.
+        """
+        values, attention = team_values(model, batch.before)
+        next_values, next_attention = team_values(target, batch.after)
         if self.mask_illegal:
             next_values = legal_values(next_values, batch.after.legal)
-        # Of those who are absent afterwards nothing is expected, whatever their row says.
+        # Those who are gone afterwards expect nothing, whatever their row says.
         y = batch.reward + self.discount * batch.discount * jnp.where(batch.stays, next_values.max(-1), 0)
         predicted = jnp.take_along_axis(values, batch.action[..., None], -1)[..., 0]
-        value_loss = mean_over((predicted - jax.lax.stop_gradient(y)) ** 2, batch.before.exists)
-        moved = jax.vmap(relation_change)(attention, next_attention, batch.stays)
-        relation_loss = mean_over(moved, batch.stays)
+        value_loss = masked_mean((predicted - jax.lax.stop_gradient(y)) ** 2, batch.before.exists)
+        change = jax.vmap(relation_change)(attention, next_attention, batch.stays)
+        relation_loss = masked_mean(change, batch.stays)
         metrics = {
             "value_loss": value_loss,
             "relation_loss": relation_loss,
-            "action_value": mean_over(predicted, batch.before.exists),
+            "action_value": masked_mean(predicted, batch.before.exists),
         }
         return value_loss + self.relation_weight * relation_loss, metrics
 
 
-def look(
-    model: DGNModel, team: Side
+def team_values(
+    model: DGNModel, team: AgentState
 ) -> tuple[Float[Array, "batch slots actions"], Float[Array, "batch heads slots slots"]]:
-    """The graphs of a batch of teams, each drawn once for all its agents."""
+    """Action values and attention in a batch of teams, one graph for all agents of a team."""
     return jax.vmap(model)(team.own, team.shared, team.exists)
+
+
+def epsilon_greedy(
+    values: Float[Array, "actions"], legal: Bool[Array, "actions"] | None, epsilon: Float[Array, ""]
+) -> Float[Array, "actions"]:
+    """The probability of each action: epsilon is spread evenly, over legal ones if given, the best one has the rest."""
+    options = jnp.ones(values.shape, bool) if legal is None else legal
+    best = jax.nn.one_hot(jnp.argmax(legal_values(values, options)), len(values))
+    return epsilon * options / options.sum() + (1 - epsilon) * best
 
 
 def relation_change(
@@ -157,14 +191,14 @@ def relation_change(
 ) -> Float[Array, "slots"]:
     """KL(after || now) of each agent's attention to those who stay, mean over heads; ``after`` is a constant.
 
-    The paper holds the graph fixed over the two steps. In an open team that is: only those who are there in both count,
-    and their shares are taken anew. Rows of the others are zero.
+    The paper holds the graph fixed over the two steps. In an open team that means: only those who are there in both
+    count, and attention to them is normalised again. Rows of the others are zero.
     """
 
-    def shares(attention: Float[Array, "heads slots slots"]) -> Float[Array, "heads slots slots"]:
+    def among_those_who_stay(attention: Float[Array, "heads slots slots"]) -> Float[Array, "heads slots slots"]:
         kept = jnp.where(stays, attention, 0)
         return jnp.maximum(kept / jnp.maximum(kept.sum(-1, keepdims=True), 1e-8), 1e-8)
 
-    p, q = jax.lax.stop_gradient(shares(after)), shares(now)
+    p, q = jax.lax.stop_gradient(among_those_who_stay(after)), among_those_who_stay(now)
     divergence = (p * (jnp.log(p) - jnp.log(q))).sum(-1).mean(0)
     return jnp.where(stays, divergence, 0)

@@ -5,8 +5,6 @@ A single agent, to whom its team is part of a world that it sees in part (paper,
 
 from __future__ import annotations
 
-import dataclasses
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,57 +12,57 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.algorithms.policy_gradient import entropy, log_probability, n_step_returns
-from openteam.core.chunks import acted_on, led_to, over_chunk
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
-from openteam.core.policy import AbstractPolicy
-from openteam.core.random import key as make_key
-from openteam.core.types import Chunk, Observation, Spec
-from openteam.errors import UserError, check_positive
-from openteam.models.belief.filter import Filter, Noise, Particles
+from openteam.core.memory import Memory
+from openteam.core.policy import AbstractPolicy, Decision, Explanation
+from openteam.core.types import Chunk, Spec, View, over_chunk
+from openteam.errors import check_in, check_positive
+from openteam.models.belief.filter import Filter, FilterNoise, FilterState
 from openteam.models.belief.resampling import effective_sample_size, log_mean_exp
-from openteam.models.flat import Flat
+from openteam.models.fixed_slots import FixedSlots, FlatObservation, fixed_size
 from openteam.models.layers import MLP, Linear
 from openteam.models.orthogonal import HIDDEN_GAIN, orthogonal
-from openteam.models.places import Placed, Places, check_places, count_places
-from openteam.models.policy import draw_action, possible
+from openteam.models.policy import action_probabilities, draw_action, masked_logits
 
 
-class DVRLMemory(eqx.Module):
-    """The belief after a step, and all that led there, so that an update can repeat the step."""
+class DVRLTeam(eqx.Module):
+    """The belief after a step, the noise of that step, so that an update can repeat it, and the next step's order.
 
-    particles: Particles
-    action: Int[Array, "*batch"]  # the learner's own, chosen on this belief
-    placed: Placed
-    noise: Noise
+    The order is that in which newcomers take free entries of the flat observation.
+    """
+
+    filter: FilterState
+    noise: FilterNoise
+    order: Float[Array, "*batch entries"]
 
 
 class DVRLModel(eqx.Module):
     """One vector for the whole set of particles; the policy and the value are linear in it."""
 
-    flat: Flat
+    flat: FlatObservation
     filter: Filter
     encoder: MLP
     actor: Linear
     critic: Linear
     time_limit_terminates: bool = eqx.field(static=True)
 
-    def start(self, slots: int) -> DVRLMemory:
-        particles, noise = self.filter.start()
-        return DVRLMemory(particles, jnp.zeros((), jnp.int32), self.flat.start(slots), noise)
+    def start(self, slots: int) -> Memory[DVRLTeam, Int[Array, "slots"]]:
+        order, entry = self.flat.slots.start(slots)
+        return Memory(DVRLTeam(*self.filter.start(), order), entry)
 
-    def look(
-        self, key: Key[Array, ""], memory: DVRLMemory, obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Float[Array, "belief"], DVRLMemory]:
-        """The belief after one more observation. Of ``fresh``, nothing is used that cannot be seen."""
-        placed, noise = self.flat.step(memory.placed, obs, fresh), self.filter.draw(key)
-        starts, seen = fresh[0], self.flat(obs, placed.place)
-        particles, latent = self.filter.step(memory.particles, seen, memory.action, starts, noise)
-        return self.belief(particles, latent), DVRLMemory(particles, memory.action, placed, noise)
+    def infer(
+        self, noise: FilterNoise, memory: Memory[DVRLTeam, Array], view: View
+    ) -> tuple[Float[Array, "belief"], FilterState, Int[Array, "slots"]]:
+        """The belief after one more observation, the filter's state, and the entry of every slot."""
+        entry = self.flat.slots.step(memory.team.order, memory.slots, view.fresh)
+        seen = self.flat(view.obs, entry)
+        state, latent = self.filter.step(memory.team.filter, seen, view.previous_action, view.starts, noise)
+        return self.belief(state, latent), state, entry
 
-    def belief(self, particles: Particles, latent: Float[Array, "particles hidden"]) -> Float[Array, "belief"]:
-        """[h, phi(z), normalised weight] of all particles in a row, through two layers."""
-        weight = jax.nn.softmax(particles.log_weight)[:, None]
-        return self.encoder(jnp.concatenate([particles.hidden, latent, weight], -1).reshape(-1))
+    def belief(self, state: FilterState, latent: Float[Array, "particles hidden"]) -> Float[Array, "belief"]:
+        """[h, phi(z), normalised weight] of all particles, concatenated, through two layers."""
+        weight = jax.nn.softmax(state.log_weight)[:, None]
+        return self.encoder(jnp.concatenate([state.hidden, latent, weight], -1).reshape(-1))
 
 
 class DVRLPolicy(AbstractPolicy):
@@ -74,16 +72,19 @@ class DVRLPolicy(AbstractPolicy):
     temperature: Float[Array, ""]  # 0 is greedy, 1 samples the softmax
     masks: Bool[Array, ""]  # never takes an action without effect
 
-    def start(self, slots: int) -> DVRLMemory:
+    def start(self, slots: int) -> Memory[DVRLTeam, Int[Array, "slots"]]:
         return self.model.start(slots)
 
-    def act(
-        self, key: Key[Array, ""], memory: DVRLMemory, obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], DVRLMemory]:
-        k_look, k_draw = jax.random.split(key)
-        belief, memory = self.model.look(k_look, memory, obs, fresh)
-        action = draw_action(k_draw, possible(self.model.actor(belief), obs.legal, self.masks), self.temperature)
-        return action, dataclasses.replace(memory, action=action)
+    def decide(self, key: Key[Array, ""], memory: Memory[DVRLTeam, Array], view: View) -> Decision:
+        k_noise, k_action, k_order = jax.random.split(key, 3)
+        noise = self.model.filter.draw(k_noise)
+        belief, state, entry = self.model.infer(noise, memory, view)
+        logits = masked_logits(self.model.actor(belief), view.obs.legal, self.masks)
+        explanation = Explanation(
+            value=self.model.critic(belief)[0], probabilities=action_probabilities(logits, self.temperature)
+        )
+        memory = Memory(DVRLTeam(state, noise, self.model.flat.slots.draw(k_order)), entry)
+        return Decision(draw_action(k_action, logits, self.temperature), memory, explanation)
 
 
 class DVRL(AbstractLearner):
@@ -98,7 +99,7 @@ class DVRL(AbstractLearner):
     discount: float = eqx.field(static=True, default=0.99)
     """gamma."""
     entropy: float = eqx.field(static=True, default=0.01)
-    """Weight of the bonus for undecided policies."""
+    """Weight of the entropy bonus."""
     value_weight: float = eqx.field(static=True, default=0.5)
     """Weight of the critic's loss."""
     belief_weight: float = eqx.field(static=True, default=1e-4)
@@ -110,10 +111,10 @@ class DVRL(AbstractLearner):
     """Consider only actions that have an effect."""
     temperature: float = eqx.field(static=True, default=1.0)
     """How the frozen policy acts: 1 samples, as in training and in the authors' results; 0 is greedy."""
-    places: int | None = eqx.field(static=True, default=None)
-    """The most agents there can ever be; by default as many as the task's largest split has."""
+    max_agents: int | None = eqx.field(static=True, default=None)
+    """The largest team it can be used in, the learner included; None takes the largest of the task's splits."""
     particles: int = eqx.field(static=True, default=10)
-    """K."""
+    """K, the number of particles."""
     observation_width: int = eqx.field(static=True, default=64)
     """Width of the layers that encode an observation, and of those that predict it."""
     action_size: int = eqx.field(static=True, default=16)
@@ -128,13 +129,15 @@ class DVRL(AbstractLearner):
             self, "envs", "update_every", "learning_rate", "max_grad_norm", "particles", "observation_width",
             "action_size", "latent", "hidden",
         )  # fmt: skip
-        check_places(self)
-        if not 0 <= self.discount <= 1:
-            raise UserError(f"DVRL needs a discount in [0, 1]; got {self.discount}.")
+        check_in(self, 0.0, 1.0, "discount")
+
+    @property
+    def joint(self) -> bool:
+        return False
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         k_filter, k_encoder, k_actor, k_critic, k_layers, k_transition = jax.random.split(key, 6)
-        flat = Flat(Places(count_places(self, spec)))
+        flat = FlatObservation(FixedSlots(fixed_size("DVRL", self.max_agents, spec)))
         particle_filter = Filter(
             k_filter, flat.size(spec), spec.actions, particles=self.particles, latent=self.latent, hidden=self.hidden,
             observation_width=self.observation_width, action_size=self.action_size,
@@ -154,76 +157,75 @@ class DVRL(AbstractLearner):
             optax.chain(clip, optax.rmsprop(self.learning_rate, decay=0.99, eps=1e-5, eps_in_sqrt=False))
         )
 
-    @property
-    def masks(self) -> Bool[Array, ""]:
-        return jnp.asarray(self.mask_illegal)
-
     def policy(self, model: DVRLModel, progress: Float[Array, ""]) -> DVRLPolicy:
         del progress
-        return DVRLPolicy(model, jnp.ones(()), self.masks)
+        return DVRLPolicy(model, jnp.ones(()), jnp.asarray(self.mask_illegal))
 
     def frozen(self, model: DVRLModel) -> DVRLPolicy:
-        return DVRLPolicy(model, jnp.asarray(self.temperature), self.masks)
+        return DVRLPolicy(model, jnp.asarray(self.temperature), jnp.asarray(self.mask_illegal))
 
     def context(self, state: TrainState, slots: int) -> tuple[()]:
         del state, slots
         return ()
 
     def update(
-        self, state: TrainState, context: tuple[()], chunk: Chunk, progress: Float[Array, ""]
+        self, key: Key[Array, ""], state: TrainState, context: tuple[()], chunk: Chunk, progress: Float[Array, ""]
     ) -> tuple[TrainState, tuple[()], Metrics]:
         del progress
-        led, next_value = led_to(chunk), self.next_values(state, chunk)
-        returns = n_step_returns(led.reward, self.discount * led.discount, led.ends, next_value)
+        after, next_value = chunk.next_timesteps, next_values(key, state.model, chunk)
+        returns = n_step_returns(after.reward, self.discount * after.discount, after.ends, next_value)
         (_, metrics), gradient = jax.value_and_grad(self.loss, has_aux=True)(state.model, chunk, returns)
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
         model: DVRLModel = eqx.apply_updates(state.model, step)
         metrics |= {"gradient_norm": optax.tree.norm(gradient)}
         return TrainState(model, (), opt_state, state.updates + 1), context, metrics
 
-    def next_values(self, state: TrainState, chunk: Chunk) -> Float[Array, "time envs"]:
-        """V where each action led. Where time limits are true ends only the last step's is asked for; others are 0."""
-        steps = slice(-1 if state.model.time_limit_terminates else None, None)
-        led = led_to(chunk)
-        memory, final, joined = jax.tree.map(lambda leaf: leaf[steps], (chunk.memory, led.final_obs, led.joined))
-        # Chance where actions led need not differ between runs, only between updates.
-        keys = jax.random.split(jax.random.fold_in(make_key(0), state.updates), chunk.actions.shape)
-        belief, _ = over_chunk(state.model.look)(keys[steps], memory, final, joined)
-        return jnp.zeros(chunk.actions.shape).at[steps].set(state.model.critic(belief)[..., 0])
-
     def loss(
         self, model: DVRLModel, chunk: Chunk, returns: Float[Array, "time envs"]
     ) -> tuple[Float[Array, ""], Metrics]:
-        """Policy gradient, squared error of the value, entropy bonus and evidence lower bound, means over the chunk."""
-        particles, latent = replay(model, chunk)
-        belief = over_chunk(model.belief)(particles, latent)
-        legal = acted_on(chunk).obs.legal
-        logits = over_chunk(lambda rows, legal: possible(rows, legal, self.masks))(model.actor(belief), legal)
-        surprise = returns - model.critic(belief)[..., 0]
+        """- (R - V) log p(a) + w_value (R - V)^2 - w_entropy H - w_belief log((1 / K) sum_k w_k), in the mean.
+
+        R - V is a constant in the first term. The last is the evidence lower bound.
+        """
+        filtered, latent = recorded_filter(model, chunk)
+        belief = over_chunk(model.belief)(filtered, latent)
+        logits = masked_logits(model.actor(belief), chunk.timesteps.view.obs.legal, self.mask_illegal)
+        td_error = returns - model.critic(belief)[..., 0]
         likelihood = over_chunk(log_probability)(logits, chunk.actions)
-        policy_loss = -(jax.lax.stop_gradient(surprise) * likelihood).mean()
-        value_loss = (surprise**2).mean()
-        undecided = entropy(logits).mean()
-        belief_loss = -over_chunk(log_mean_exp)(particles.log_weight).mean()
-        loss = policy_loss + self.value_weight * value_loss - self.entropy * undecided
+        policy_loss = -(jax.lax.stop_gradient(td_error) * likelihood).mean()
+        value_loss = (td_error**2).mean()
+        mean_entropy = entropy(logits).mean()
+        belief_loss = -over_chunk(log_mean_exp)(filtered.log_weight).mean()
+        loss = policy_loss + self.value_weight * value_loss - self.entropy * mean_entropy
         return loss + self.belief_weight * belief_loss, {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
-            "entropy": undecided,
+            "entropy": mean_entropy,
             "belief_loss": belief_loss,
-            "effective_particles": over_chunk(effective_sample_size)(particles.log_weight).mean(),
+            "effective_particles": over_chunk(effective_sample_size)(filtered.log_weight).mean(),
         }
 
 
-def replay(model: DVRLModel, chunk: Chunk) -> tuple[Particles, Float[Array, "time envs particles hidden"]]:
-    """The steps of a rollout with the chance they had, ready to be differentiated."""
-    acted = acted_on(chunk)
-    seen = over_chunk(model.flat)(acted.obs, chunk.memory.placed.place)
-    previous = jnp.concatenate([chunk.before.action[None], chunk.actions[:-1]])
+def next_values(key: Key[Array, ""], model: DVRLModel, chunk: Chunk) -> Float[Array, "time envs"]:
+    """V where each action led, with noise of its own.
 
-    def step(particles: Particles, now: tuple) -> tuple[Particles, tuple[Particles, Array]]:
-        after = jax.vmap(model.filter.step)(particles, *now)
+    If time limits are terminal, returns need the last step's alone; the others are 0.
+    """
+    steps = slice(-1 if model.time_limit_terminates else None, None)
+    memory, view = jax.tree.map(lambda leaf: leaf[steps], (chunk.memory, chunk.next_timesteps.final_view))
+    noise = over_chunk(model.filter.draw)(jax.random.split(key, chunk.actions.shape)[steps])
+    belief, _, _ = over_chunk(model.infer)(noise, memory, view)
+    return jnp.zeros(chunk.actions.shape).at[steps].set(model.critic(belief)[..., 0])
+
+
+def recorded_filter(model: DVRLModel, chunk: Chunk) -> tuple[FilterState, Float[Array, "time envs particles hidden"]]:
+    """The filter's steps of a rollout, with the noise they had, ready to be differentiated."""
+    view = chunk.timesteps.view
+    seen = over_chunk(model.flat)(view.obs, chunk.memory.slots)
+
+    def step(state: FilterState, now: tuple) -> tuple[FilterState, tuple[FilterState, Array]]:
+        after = jax.vmap(model.filter.step)(state, *now)
         return after[0], after
 
-    steps = (seen, previous, acted.fresh[..., 0], chunk.memory.noise)
-    return jax.lax.scan(step, chunk.before.particles, steps)[1]
+    steps = (seen, view.previous_action, view.starts, chunk.memory.team.noise)
+    return jax.lax.scan(step, chunk.before.team.filter, steps)[1]

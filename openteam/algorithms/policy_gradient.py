@@ -17,15 +17,21 @@ def entropy(logits: Float[Array, "*rows actions"]) -> Float[Array, "*rows"]:
     return -(jax.nn.softmax(logits) * jax.nn.log_softmax(logits)).sum(-1)
 
 
-def advantages(surprise: Float[Array, "time rows"], decay: Float[Array, "time rows"]) -> Float[Array, "time rows"]:
-    """A_t = surprise_t + decay_t A_(t+1): generalised advantage estimation, surprise being the one-step error."""
+def generalised_advantages(
+    td_error: Float[Array, "time rows"], decay: Float[Array, "time rows"]
+) -> Float[Array, "time rows"]:
+    """A_t = delta_t + decay_t A_(t+1), and A = 0 beyond the last step.
+
+    With delta_t = r_t + gamma V(s_(t+1)) - V(s_t) and decay_t = gamma lambda, 0 where an episode ends, this is
+    generalised advantage estimation (Schulman et al., 2016, equation 16), and V(s_t) + A_t is the lambda-return.
+    """
 
     def back(following: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
-        error, keeps = now
-        advantage = error + keeps * following
+        delta, decay = now
+        advantage = delta + decay * following
         return advantage, advantage
 
-    return jax.lax.scan(back, jnp.zeros(surprise.shape[1]), (surprise, decay), reverse=True)[1]
+    return jax.lax.scan(back, jnp.zeros(td_error.shape[1]), (td_error, decay), reverse=True)[1]
 
 
 def n_step_returns(
@@ -34,7 +40,7 @@ def n_step_returns(
     ends: Bool[Array, "time rows"],
     next_value: Float[Array, "time rows"],
 ) -> Float[Array, "time rows"]:
-    """R_t = r_t + discount_t R_(t+1); beyond an episode's last step, and beyond time, R_(t+1) is the next value."""
+    """R_t = r_t + discount_t R_(t+1), with V(s_(t+1)) in place of R_(t+1) where an episode or the chunk ends."""
 
     def back(following: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:
         reward, discount, ends, value = now
@@ -42,14 +48,3 @@ def n_step_returns(
         return total, total
 
     return jax.lax.scan(back, next_value[-1], (reward, discount, ends, next_value), reverse=True)[1]
-
-
-def weighted_mean(rows: Float[Array, "*rows"], weight: Float[Array, "*rows"]) -> Float[Array, ""]:
-    """Over rows whose weight is 1 rather than 0."""
-    return (weight * rows).sum() / jnp.maximum(weight.sum(), 1)
-
-
-def normalised(rows: Float[Array, "*rows"], weight: Float[Array, "*rows"]) -> Float[Array, "*rows"]:
-    """With mean 0 and deviation 1 over rows whose weight is 1."""
-    mean = weighted_mean(rows, weight)
-    return (rows - mean) / (jnp.sqrt(weighted_mean((rows - mean) ** 2, weight)) + 1e-8)

@@ -3,130 +3,155 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from openteam.algorithms import GNN, GPL, QL, QLearning, SoftPolicyIteration
+from openteam.algorithms import GPL, QLearning, SoftPolicyIteration
+from openteam.algorithms.belief_gpl import BeliefGPL
+from openteam.algorithms.beliefs import Autoencoder, ParticleFilter, VariationalAutoencoder
+from openteam.algorithms.control import Schedule
 from openteam.algorithms.dgn import DGN
 from openteam.algorithms.dvrl import DVRL
-from openteam.algorithms.ippo import IPPO
 from openteam.algorithms.maddpg import MADDPG
-from openteam.algorithms.particle_gpl import ParticleGPL
 from openteam.algorithms.ppo import PPO
-from openteam.algorithms.recurrent_gpl import RecurrentGPL
 from openteam.core.learner import AbstractLearner
+from openteam.models.actor_critic import SetNetworks
+from openteam.models.agent import AgentModelSizes
+from openteam.models.attention_head import AttentionHead
+from openteam.models.belief.existence import AssumedExistence, SampledExistence
+from openteam.models.belief.particle_belief import ParticleSizes
+from openteam.models.belief.recurrent import AutoencoderSizes
+from openteam.models.belief.resampling import Systematic
+from openteam.models.coordination_graph import CoordinationGraph
+from openteam.models.fixed_slot_head import FixedSlotHead
+from openteam.models.joint_value import PerEdge, Signed, Star
 
 
 def gpl_q() -> AbstractLearner:
     """Graph-based Policy Learning with Q-learning: greedy, explores by chance."""
-    return GPL(rule=QLearning())
+    return GPL(control=QLearning())
 
 
 def gpl_spi() -> AbstractLearner:
     """Graph-based Policy Learning with soft policy iteration: explores by a temperature that falls."""
-    return GPL(rule=SoftPolicyIteration())
+    return GPL(control=SoftPolicyIteration())
 
 
 def ql() -> AbstractLearner:
-    """Q-learning on everybody's type at a fixed place, for teams of limited size."""
-    return QL()
+    """Q-learning on everybody's type at a fixed slot, for teams of limited size."""
+    return GPL(head=FixedSlotHead(), agent_model=None)
 
 
 def ql_am() -> AbstractLearner:
-    """QL that is also told what its agent model expects each teammate to do."""
-    return QL(agent_model=True)
+    """QL that also reads what an agent model expects each teammate to do."""
+    return GPL(head=FixedSlotHead())
 
 
 def gnn() -> AbstractLearner:
     """Q-learning with attention among agents, for teams of any size."""
-    return GNN()
+    return GPL(head=AttentionHead(), agent_model=None)
 
 
 def gnn_am() -> AbstractLearner:
-    """GNN that is also told what its agent model expects each teammate to do."""
-    return GNN(agent_model=True)
+    """GNN that also reads what an agent model expects each teammate to do."""
+    return GPL(head=AttentionHead())
 
 
 def ciao_s() -> AbstractLearner:
     """CIAO on a star: GPL-Q with positive utilities, of single agents and of pairs that include the learner."""
-    return GPL(graph="star", individual_range="positive", pair_range="positive", regulariser=0.5)
+    return GPL(head=CoordinationGraph(Signed(Star()), regulariser=0.5))
 
 
 def ciao_c() -> AbstractLearner:
     """CIAO on the complete graph: GPL-Q with positive utilities, of single agents and of all pairs."""
-    return GPL(graph="complete", individual_range="positive", pair_range="positive", regulariser=0.5)
+    return GPL(head=CoordinationGraph(Signed(), regulariser=0.5))
 
 
 def ae_gpl() -> AbstractLearner:
     """GPL-Q on the memory of an autoencoder, for tasks of which the learner sees a part."""
-    return RecurrentGPL()
+    return BeliefGPL(belief=Autoencoder())
 
 
 def vae_gpl() -> AbstractLearner:
     """GPL-Q on samples of a variational autoencoder's memory, for tasks of which the learner sees a part."""
-    return RecurrentGPL(samples=10, learned_spread=True)
+    return BeliefGPL(belief=VariationalAutoencoder(samples=10))
 
 
 def pf_gpl() -> AbstractLearner:
     """GPL-Q on ten particles that each guess what is hidden, for tasks of which the learner sees a part."""
-    return ParticleGPL()
+    return BeliefGPL(belief=ParticleFilter(particles=10), utility_width=48, agent_model=AgentModelSizes(24, 24, 16))
 
 
 def pf_gpl_5() -> AbstractLearner:
     """PF-GPL with five particles."""
-    return ParticleGPL(particles=5)
+    return BeliefGPL(belief=ParticleFilter(particles=5), utility_width=48, agent_model=AgentModelSizes(24, 24, 16))
 
 
 def pf_gpl_1() -> AbstractLearner:
     """PF-GPL with a single particle."""
-    return ParticleGPL(particles=1)
-
-
-ALL_ONE: dict[str, Any] = {"values_shape_belief": False, "max_grad_norm": None, "state_weight": 1.0}
-RELEASED: dict[str, Any] = {
-    "rank": 6, "pairwise": "edge", "utility_width": 70, "message_width": 100, "embedding": 50, "readout_width": 50,
-}  # fmt: skip
+    return BeliefGPL(belief=ParticleFilter(particles=1), utility_width=48, agent_model=AgentModelSizes(24, 24, 16))
 
 
 def ae_gpl_paper() -> AbstractLearner:
     """AE-GPL with the losses of the paper's equations, all of one weight, and values that shape no belief."""
-    return RecurrentGPL(observation_weight=1.0, existence_weight=0.0, exists="all", **ALL_ONE)
+    belief = Autoencoder(
+        existence=AssumedExistence(), observation_weight=1.0, state_weight=1.0, existence_weight=0.0
+    )  # fmt: skip
+    return BeliefGPL(belief=belief, values_shape_belief=False, max_grad_norm=None)
 
 
 def vae_gpl_paper() -> AbstractLearner:
     """VAE-GPL with the losses of the paper's equations, all of one weight, and values that shape no belief."""
-    return RecurrentGPL(
-        samples=10, learned_spread=True, observation_weight=1.0, existence_weight=0.0, divergence_weight=1.0,
-        exists="all", **ALL_ONE,
+    belief = VariationalAutoencoder(
+        samples=10, existence=AssumedExistence(), observation_weight=1.0, state_weight=1.0, existence_weight=0.0,
+        divergence_weight=1.0,
     )  # fmt: skip
+    return BeliefGPL(belief=belief, values_shape_belief=False, max_grad_norm=None)
 
 
 def pf_gpl_paper() -> AbstractLearner:
     """PF-GPL with the losses of the paper's equations, all of one weight, and values that shape no belief."""
-    return ParticleGPL(belief_weight=1.0, existence_weight=0.0, over_slots="sum", learned_spread=True, **ALL_ONE)
+    belief = ParticleFilter(
+        over_slots="sum", learned_spread=True, belief_weight=1.0, state_weight=1.0, existence_weight=0.0
+    )  # fmt: skip
+    return BeliefGPL(
+        belief=belief, values_shape_belief=False, max_grad_norm=None, utility_width=48,
+        agent_model=AgentModelSizes(24, 24, 16),
+    )  # fmt: skip
 
 
 def ae_gpl_released() -> AbstractLearner:
     """AE-GPL with the sizes and weights of the released code."""
-    return RecurrentGPL(
-        exists="sampled", observation_weight=0.0, state_weight=0.001, existence_weight=0.02, agent_model_weight=0.005,
-        hidden=200, representation=200, **RELEASED,
+    belief = Autoencoder(
+        AutoencoderSizes(hidden=200, representation=200), SampledExistence(), observation_weight=0.0,
+        state_weight=0.001, existence_weight=0.02,
+    )  # fmt: skip
+    return BeliefGPL(
+        belief=belief, agent_model_weight=0.005, pairwise=PerEdge(6), utility_width=70,
+        agent_model=AgentModelSizes(100, 50, 50),
     )  # fmt: skip
 
 
 def vae_gpl_released() -> AbstractLearner:
     """VAE-GPL with the sizes and weights of the released code."""
-    return RecurrentGPL(
-        samples=10, density="mean", exists="all", squares="mean", observation_weight=0.0, state_weight=0.001,
-        existence_weight=0.001, divergence_weight=0.001, agent_model_weight=0.05, hidden=200, representation=200,
-        **RELEASED,
+    belief = VariationalAutoencoder(
+        samples=10, density="mean", sizes=AutoencoderSizes(hidden=200, representation=200),
+        existence=AssumedExistence(), learned_spread=False, observation_weight=0.0, state_weight=0.001,
+        existence_weight=0.001, divergence_weight=0.001,
+    )  # fmt: skip
+    return BeliefGPL(
+        belief=belief, squares="mean", agent_model_weight=0.05, pairwise=PerEdge(6), utility_width=70,
+        agent_model=AgentModelSizes(100, 50, 50),
     )  # fmt: skip
 
 
 def pf_gpl_released() -> AbstractLearner:
     """PF-GPL with the sizes and weights of the released code."""
-    return ParticleGPL(
-        resampling="systematic", over_slots="mean", learned_spread=False, belief_weight=0.5, state_weight=0.5,
-        existence_weight=5.0, agent_model_weight=0.5, sight=70, state=100, type_size=100, width=100, **RELEASED,
+    belief = ParticleFilter(
+        resampling=Systematic(), over_slots="mean", learned_spread=False, belief_weight=0.5, state_weight=0.5,
+        existence_weight=5.0, sizes=ParticleSizes(encoding=70, state=100, type_size=100, width=100),
+    )  # fmt: skip
+    return BeliefGPL(
+        belief=belief, agent_model_weight=0.5, pairwise=PerEdge(6), utility_width=70,
+        agent_model=AgentModelSizes(100, 50, 50),
     )  # fmt: skip
 
 
@@ -136,7 +161,7 @@ def dgn() -> AbstractLearner:
 
 
 def maddpg() -> AbstractLearner:
-    """Multi-agent DDPG: a central critic for a fixed number of places, trained in all slots at once."""
+    """Multi-agent DDPG: a central critic, for teams of limited size, trained in all slots at once."""
     return MADDPG()
 
 
@@ -150,9 +175,13 @@ def dvrl() -> AbstractLearner:
     return DVRL()
 
 
-def ippo() -> AbstractLearner:
+def ippo() -> PPO:
     """Independent PPO: one policy trained in all slots at once; it makes the learned teammates."""
-    return IPPO()
+    return PPO(
+        network=SetNetworks(), all_slots=True, envs=64, update_every=32, epochs=4, minibatches=4,
+        normalise_minibatches=False, learning_rate=Schedule(1e-3, 1e-5, 1.0), entropy=Schedule(0.02, 0.002, 1.0),
+        mask_illegal=True,
+    )  # fmt: skip
 
 
 ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {

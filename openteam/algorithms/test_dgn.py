@@ -1,4 +1,4 @@
-"""DGN: who is heard and who is not, what it learns towards, and how attention may move."""
+"""DGN: who is attended to, what it learns towards, and how attention may change."""
 
 import dataclasses
 
@@ -8,10 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.algorithms.dgn import DGN, DGNModel, look, relation_change
+from openteam.algorithms.dgn import DGN, DGNModel, epsilon_greedy, relation_change, team_values
 from openteam.algorithms.test_replay import SLOTS, some_teams
-from openteam.algorithms.test_replay_learning import LEARNERS, random_model, slope_of
-from openteam.core.types import Observation
+from openteam.algorithms.test_replay_learners import LEARNERS, random_model, slope_of
+from openteam.core import random
+from openteam.core.types import Observation, View
 from openteam.core.view import viewer_first
 from openteam.errors import UserError
 
@@ -26,7 +27,7 @@ def target() -> DGNModel:
     return random_model("dgn", 1)
 
 
-draw_graph = eqx.filter_jit(lambda model, *team: model(*team))
+evaluate = eqx.filter_jit(lambda model, *team: model(*team))
 
 
 def a_team(slots: int, seed: int = 0) -> tuple[jax.Array, jax.Array]:
@@ -38,42 +39,52 @@ def test_whoever_is_absent_changes_nothing_and_whoever_is_there_does(model):
     own, shared = a_team(5)
     noise, _ = a_team(5, seed=1)
     here = jnp.array([True, False, True, True, False])
-    values, attention = draw_graph(model, own, shared, here)
-    other_values, other_attention = draw_graph(model, jnp.where(here[:, None], own, noise), shared, here)
+    values, attention = evaluate(model, own, shared, here)
+    other_values, other_attention = evaluate(model, jnp.where(here[:, None], own, noise), shared, here)
     np.testing.assert_allclose(other_values[here], values[here], atol=1e-6)
     np.testing.assert_allclose(other_attention[:, here], attention[:, here], atol=1e-6)
     assert (attention[:, here][..., ~here] == 0).all()
     np.testing.assert_allclose(attention.sum(-1), 1, atol=1e-6)
     third = own.at[2].set(noise[2])
-    assert np.abs(draw_graph(model, third, shared, here)[0][0] - values[0]).max() > 1e-3
+    assert np.abs(evaluate(model, third, shared, here)[0][0] - values[0]).max() > 1e-3
 
 
 def test_the_order_of_agents_does_not_matter(model):
     own, shared = a_team(5)
     here, order = jnp.array([True, False, True, True, False]), jnp.array([3, 0, 4, 1, 2])
-    values, attention = draw_graph(model, own, shared, here)
-    turned, turned_attention = draw_graph(model, own[order], shared, here[order])
-    np.testing.assert_allclose(turned[here[order]], values[order][here[order]], atol=1e-5)
+    values, attention = evaluate(model, own, shared, here)
+    permuted, permuted_attention = evaluate(model, own[order], shared, here[order])
+    np.testing.assert_allclose(permuted[here[order]], values[order][here[order]], atol=1e-5)
     there = here[order]
-    np.testing.assert_allclose(turned_attention[:, there], attention[:, order][..., order][:, there], atol=1e-5)
+    np.testing.assert_allclose(permuted_attention[:, there], attention[:, order][..., order][:, there], atol=1e-5)
 
 
 def test_an_agent_alone_attends_to_itself_only(model):
     own, shared = a_team(5)
-    _, attention = draw_graph(model, own, shared, jnp.arange(5) == 2)
+    _, attention = evaluate(model, own, shared, jnp.arange(5) == 2)
     np.testing.assert_array_equal(attention[:, 2], [[0, 0, 1, 0, 0]] * 2)
 
 
-def test_whoever_acts_draws_the_graph_that_updates_draw(model):
+def test_whoever_acts_has_the_values_that_updates_have(model):
     team = jax.tree.map(lambda leaf: leaf[:1], some_teams().before)
     team = dataclasses.replace(team, shared=team.shared[:, :1].repeat(SLOTS, 1), exists=jnp.ones((1, SLOTS), bool))
-    values, _ = jax.jit(look)(model, team)
+    values, _ = jax.jit(team_values)(model, team)
     policy = LEARNERS["dgn"].frozen(model)
-    decide = jax.jit(lambda obs: policy.action_values(obs))
+    decide = jax.jit(lambda key, view: policy.decide(key, policy.start(SLOTS), view))
     for slot in range(SLOTS):
         rows = viewer_first(team.own[0], jnp.asarray(slot))
         obs = Observation(rows, team.shared[0, 0], team.exists[0], team.legal[0, slot])
-        np.testing.assert_allclose(decide(obs), values[0, slot], atol=1e-5)
+        decision = decide(random.key(slot), View(obs, jnp.ones((), bool), obs.visible, jnp.asarray(-1)))
+        np.testing.assert_allclose(decision.explanation.action_values, values[0, slot], atol=1e-5)
+        assert decision.action == values[0, slot].argmax()
+        assert decision.explanation.probabilities[decision.action] == 1
+
+
+def test_epsilon_is_spread_over_legal_actions_and_the_best_legal_one_has_the_rest():
+    values, epsilon = jnp.array([1.0, 3.0, 2.0, 0.0]), jnp.asarray(0.4)
+    np.testing.assert_allclose(epsilon_greedy(values, None, epsilon), [0.1, 0.7, 0.1, 0.1], atol=1e-6)
+    legal = jnp.array([True, False, True, False])
+    np.testing.assert_allclose(epsilon_greedy(values, legal, epsilon), [0.2, 0, 0.8, 0], atol=1e-6)
 
 
 EVEN = jnp.full((2, 3, 3), 1 / 3)
@@ -102,7 +113,7 @@ def test_only_attention_to_those_who_stay_is_compared():
 
 
 def test_the_next_attention_is_a_constant_and_a_newcomer_breaks_nothing():
-    newcomer = jnp.array([True, True, False])  # unheard of now, heard by all afterwards
+    newcomer = jnp.array([True, True, False])  # not attended to now, by all afterwards
     now = EVEN.at[..., 2].set(0).at[..., :2].set(0.5)
     slope = jax.jit(jax.grad(lambda *pair: relation_change(*pair, newcomer).sum(), (0, 1)))
     to_now, to_after = slope(now, SHARP)
@@ -119,7 +130,7 @@ def losses(target):
 def test_targets_follow_the_rule_written_out_in_python(model, target, losses):
     batch = some_teams(batch=40)
     values, next_values = (
-        np.asarray(jax.jit(look)(*pair)[0]) for pair in ((model, batch.before), (target, batch.after))
+        np.asarray(jax.jit(team_values)(*pair)[0]) for pair in ((model, batch.before), (target, batch.after))
     )
     errors = []
     for team in range(len(values)):

@@ -13,40 +13,52 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float, Int, Key
 
-from openteam.algorithms.gpl import GPL
-from openteam.algorithms.rules import AbstractRule, QLearning, Schedule, SoftPolicyIteration
-from openteam.algorithms.value_learning import Model, ValueMemory, ValuePolicy
+from openteam.algorithms.control import AbstractControl, QLearning, Schedule, SoftPolicyIteration
+from openteam.algorithms.gpl import GPL, GPLPolicy, Model
 from openteam.core import random
 from openteam.core.learner import TrainState
-from openteam.core.types import Chunk, Observation, Spec, TimeStep
+from openteam.core.memory import Memory
+from openteam.core.types import Chunk, Observation, Spec, TimeStep, View
+from openteam.models.agent import AgentModelSizes
+from openteam.models.coordination_graph import CoordinationGraph
+from openteam.models.joint_value import Factored
 from openteam.models.types import TypeInference
 from openteam.openness import Lifetimes
-from openteam.probes import Arrival, Constant, Probe, Stubborns
+from openteam.probes import Arrival, Constant, ConstantPolicies, Probe
 from openteam.rollout.acting import collect, start_actor
 from openteam.task import Task
 from openteam.tasks import lbf_released
 from openteam.teammates import Pool
 
-RULES = {"q": QLearning(Schedule(1.0, 0.2)), "spi": SoftPolicyIteration(Schedule(1.0, 0.2))}
-OFTEN = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
-TINY: dict[str, int] = {
-    "encoder_width": 8, "hidden": 7, "type_size": 6, "utility_width": 8, "rank": 2,
-    "message_width": 8, "embedding": 8, "readout_width": 8,
+CONTROLS = {"q": QLearning(Schedule(1.0, 0.2)), "spi": SoftPolicyIteration(Schedule(1.0, 0.2))}
+TINY: dict[str, Any] = {
+    "encoder_width": 8, "hidden": 7, "type_size": 6, "head": CoordinationGraph(Factored(2), width=8),
+    "agent_model": AgentModelSizes(8, 8, 8),
 }  # fmt: skip
 
 
-class EitherRule(AbstractRule):
-    """One of the rules; which one may be known only at run time."""
+class EitherControl(AbstractControl):
+    """One of two controls; which one may be known only at run time."""
 
     index: Int[Array, ""]
 
     def act(self, key: Key[Array, ""], values: Float[Array, "actions"], progress: Float[Array, ""]) -> Int[Array, ""]:
-        keys = jax.random.split(key, len(RULES))
-        chosen = [rule.act(k, values, progress) for k, rule in zip(keys, RULES.values(), strict=True)]
+        keys = jax.random.split(key, len(CONTROLS))
+        chosen = [control.act(k, values, progress) for k, control in zip(keys, CONTROLS.values(), strict=True)]
         return jnp.stack(chosen)[self.index]
 
-    def next_value(self, values: Float[Array, "*batch actions"], progress: Float[Array, ""]) -> Float[Array, "*batch"]:
-        return jnp.stack([rule.next_value(values, progress) for rule in RULES.values()])[self.index]
+    def probabilities(self, values: Float[Array, "actions"], progress: Float[Array, ""]) -> Float[Array, "actions"]:
+        return jnp.stack([control.probabilities(values, progress) for control in CONTROLS.values()])[self.index]
+
+    def target(
+        self,
+        reward: Float[Array, "*batch"],
+        discount: Float[Array, "*batch"],
+        next_values: Float[Array, "*batch actions"],
+        progress: Float[Array, ""],
+    ) -> Float[Array, "*batch"]:
+        targets = [control.target(reward, discount, next_values, progress) for control in CONTROLS.values()]
+        return jnp.stack(targets)[self.index]
 
 
 def number(index: int) -> jax.Array:
@@ -68,63 +80,65 @@ def random_state(learner: GPL, spec: Spec, seed: int = 3) -> TrainState:
     return TrainState(jax.tree.map(draw, shapes.model), jax.tree.map(draw, shapes.target), *blank)
 
 
-def starts_of(state: TrainState, learner: GPL, slots: int) -> Any:
-    """The target's memories before anything happened."""
-    return jax.tree.map(lambda leaf: jnp.stack([leaf] * learner.envs), learner.context(state, slots))
+def update(learner: GPL, state: TrainState, chunk: Chunk) -> tuple:
+    """An update whose target remembers nothing."""
+    context = learner.context(state, chunk.truth.exists.shape[-1])
+    context = jax.tree.map(lambda leaf: jnp.stack([leaf] * learner.envs), context)
+    return learner.update(random.key(0), state, context, chunk, jnp.zeros(()))
+
+
+learn_once = eqx.filter_jit(update)
 
 
 # What the learner remembers ---------------------------------------------------------------------------------------
 
-FORAGER = GPL(rule=EitherRule(number(0)), envs=4, update_every=40, mask_illegal=True, **TINY)
+FORAGER = GPL(control=EitherControl(number(0)), envs=4, update_every=40, mask_illegal=True, **TINY)
 
 
 @pytest.fixture(scope="module")
 def foraging() -> tuple[TrainState, dict[str, Chunk]]:
-    """Forty steps of four short-lived games in which teammates come and go, for each rule."""
+    """Forty steps of four short-lived games in which teammates come and go, for each control."""
     released = lbf_released()
-    openness = Lifetimes(cap=3, start_low=2, start_high=3, lifetime=(3, 6), wait=(2, 4), grace=1, company=1)
+    openness = Lifetimes(cap=3, start_low=2, start_high=3, lifetime=(3, 6), wait=(2, 4), grace=1, min_teammates=1)
     task = Task(released.world, openness, released.pool, horizon=15, time_limit_terminates=True)
     state = random_state(FORAGER, task.spec)
 
-    def play(rule: EitherRule) -> Chunk:
-        policy = ValuePolicy(state.model, rule, jnp.zeros(()), mask_illegal=True)
+    def play(control: EitherControl) -> Chunk:
+        policy = GPLPolicy(state.model, control, jnp.zeros(()), mask_illegal=True)
         actor = start_actor(task, policy, random.key(1), FORAGER.envs)
         return collect(task, policy, actor, random.key(2), FORAGER.update_every)[1]
 
     played = jax.jit(play)
-    return state, {name: played(EitherRule(number(index))) for index, name in enumerate(RULES)}
-
-
-def acted_on(chunk: Chunk) -> TimeStep:
-    return jax.tree.map(lambda leaf: leaf[:-1], chunk.timesteps)
+    return state, {name: played(EitherControl(number(index))) for index, name in enumerate(CONTROLS)}
 
 
 @pytest.fixture(scope="module")
-def replayed(foraging) -> Any:
+def remember(foraging) -> Any:
     """Memories that follow from a chunk's observations and the given flags."""
     state, chunks = foraging
     chunk = chunks["q"]
-    look = jax.vmap(FORAGER.frozen(state.model).action_values)
 
     @eqx.filter_jit
-    def replay(fresh: jax.Array) -> ValueMemory:
-        def step(memory: ValueMemory, now: tuple) -> tuple:
-            _, _, memory = look(memory, *now)
+    def again(fresh: jax.Array) -> Memory:
+        def step(memory: Memory, view: View) -> tuple:
+            memory = Memory(memory.team, jax.vmap(state.model.infer)(memory, view)[2])
             return memory, memory
 
-        return jax.lax.scan(step, chunk.before, (acted_on(chunk).obs, fresh))[1]
+        view = chunk.timesteps.view
+        flagged = View(view.obs, jnp.zeros_like(view.starts), fresh, view.previous_action)
+        return jax.lax.scan(step, chunk.before, flagged)[1]
 
-    return replay
+    return again
 
 
-def test_replaying_a_chunk_gives_the_memories_of_the_rollout_bit_for_bit(foraging, replayed):
+def test_inferring_again_gives_the_memories_of_the_rollout_bit_for_bit(foraging, remember):
     chunk = foraging[1]["q"]
-    acted = acted_on(chunk)
-    assert acted.ends[1:].any()
-    assert (acted.joined & ~acted.ends[..., None])[1:].any()
-    memory = replayed(acted.starts[..., None] | acted.joined)
-    for rollout, replay in zip(jax.tree.leaves(chunk.memory), jax.tree.leaves(memory), strict=True):
-        np.testing.assert_array_equal(rollout, replay)
+    view = chunk.timesteps.view
+    assert view.starts[1:].any()
+    assert (view.new & ~view.starts[..., None])[1:].any()
+    memory = remember(view.starts[..., None] | view.new)
+    for rollout, again in zip(jax.tree.leaves(chunk.memory), jax.tree.leaves(memory), strict=True):
+        np.testing.assert_array_equal(rollout, again)
 
 
 def test_unrolling_the_recurrence_alone_gives_them_up_to_rounding(foraging):
@@ -132,25 +146,25 @@ def test_unrolling_the_recurrence_alone_gives_them_up_to_rounding(foraging):
     chunk = chunks["q"]
     unroll = jax.jit(TypeInference.unroll)
     for model, before, memory in (
-        (state.model.value, chunk.before.value, chunk.memory.value),
-        (state.model.agent, chunk.before.agent, chunk.memory.agent),
+        (state.model.value, chunk.before.slots.value, chunk.memory.slots.value),
+        (state.model.agent, chunk.before.slots.agent, chunk.memory.slots.agent),
     ):
-        unrolled = unroll(model.types, before, acted_on(chunk).obs, acted_on(chunk).fresh)
+        unrolled = unroll(model.types, before, chunk.timesteps.view.obs, chunk.timesteps.view.fresh)
         np.testing.assert_allclose(unrolled.hidden, memory.hidden, atol=1e-5)
 
 
 @pytest.mark.parametrize("shift", [-1, 1], ids=["too-early", "too-late"])
-def test_forgetting_a_step_too_early_or_too_late_gives_other_memories(foraging, replayed, shift):
+def test_forgetting_a_step_too_early_or_too_late_gives_other_memories(foraging, remember, shift):
     chunk = foraging[1]["q"]
-    memory = replayed(jnp.roll(acted_on(chunk).fresh, shift, 0))
-    assert not np.allclose(memory.value.hidden, chunk.memory.value.hidden, atol=1e-2)
-    assert not np.allclose(memory.agent.hidden, chunk.memory.agent.hidden, atol=1e-2)
+    memory = remember(jnp.roll(chunk.timesteps.view.fresh, shift, 0))
+    assert not np.allclose(memory.slots.value.hidden, chunk.memory.slots.value.hidden, atol=1e-2)
+    assert not np.allclose(memory.slots.agent.hidden, chunk.memory.slots.agent.hidden, atol=1e-2)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_masked_action_is_never_taken(foraging, rule):
-    chunk = foraging[1][rule]
-    legal = acted_on(chunk).obs.legal
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_masked_action_is_never_taken(foraging, control):
+    chunk = foraging[1][control]
+    legal = chunk.timesteps.view.obs.legal
     assert not legal.all()
     assert jnp.take_along_axis(legal, chunk.actions[..., None], -1).all()
 
@@ -168,15 +182,17 @@ def spread(obs: Observation, at: list[int], slots: int) -> Observation:
 def test_a_model_of_three_slots_acts_in_teams_of_one_and_of_a_thousand(foraging):
     state, chunks = foraging
     policy = FORAGER.frozen(state.model)
-    seen = jax.tree.map(lambda leaf: leaf[0, 0], chunks["q"].timesteps.obs)
+    view = jax.tree.map(lambda leaf: leaf[0, 0], chunks["q"].timesteps.view)
+    seen = view.obs
     alone = eqx.tree_at(lambda o: o.visible, seen, jnp.arange(3) == 0)
     single = Observation(seen.agents[:1], seen.shared, jnp.ones(1, bool), seen.legal)
 
     @eqx.filter_jit
     def decide(obs: Observation) -> tuple:
         slots = len(obs.visible)
-        memory, fresh = policy.start(slots), jnp.ones(slots, bool)
-        return policy.action_values(memory, obs, fresh)[0], policy.act(random.key(0), memory, obs, fresh)[0]
+        now = View(obs, jnp.ones((), bool), jnp.ones(slots, bool), view.previous_action)
+        decision = policy.decide(random.key(0), policy.start(slots), now)
+        return decision.explanation.action_values, decision.action
 
     for small, large in ((seen, spread(seen, [0, 17, 900], 1000)), (alone, single)):
         (values, action), (other_values, other_action) = decide(small), decide(large)
@@ -187,7 +203,7 @@ def test_a_model_of_three_slots_acts_in_teams_of_one_and_of_a_thousand(foraging)
 # What it learns towards -------------------------------------------------------------------------------------------
 
 CUT = GPL(
-    rule=EitherRule(number(0)), envs=3, update_every=5, discount=0.7, target_rate=0.1, learning_rate=0.01,
+    control=EitherControl(number(0)), envs=3, update_every=5, discount=0.7, target_rate=0.1, learning_rate=0.01,
     mask_illegal=True, **TINY,
 )  # fmt: skip
 
@@ -195,12 +211,7 @@ CUT = GPL(
 def cut_task() -> Task:
     """A game of five steps that a teammate joins after two and whose episodes are cut after three."""
     world, openness = Probe(Constant(), length=5), Arrival(2)
-    return Task(world, openness, Pool((Stubborns(),)), horizon=3, time_limit_terminates=False)
-
-
-@eqx.filter_jit
-def update(learner: GPL, state: TrainState, context: Any, chunk: Chunk) -> tuple:
-    return learner.update(state, context, chunk, jnp.zeros(()))
+    return Task(world, openness, Pool((ConstantPolicies(),)), horizon=3, time_limit_terminates=False)
 
 
 @pytest.fixture(scope="module")
@@ -216,40 +227,42 @@ def cut() -> tuple[TrainState, Chunk]:
         return collect(task, policy, actor, random.key(2), CUT.update_every)[1]
 
     chunk = jax.jit(play)()
-    assert (chunk.timesteps.discount == 1).all()
-    assert chunk.timesteps.ends[:, 0].tolist() == [False, False, False, True, False, False]
-    assert chunk.timesteps.joined[:, 0, 1].tolist() == [False, False, True, False, False, True]
+    assert (chunk.sequence.discount == 1).all()
+    assert chunk.sequence.ends[:, 0].tolist() == [False, False, False, True, False, False]
+    assert chunk.sequence.view.new[:, 0, 1].tolist() == [False, False, True, False, False, True]
     return state, chunk
 
 
 def terminal(chunk: Chunk) -> Chunk:
     """The same experience, had each of its ends been a true one."""
-    return eqx.tree_at(lambda c: c.timesteps.discount, chunk, chunk.timesteps.discount * ~chunk.timesteps.ends)
+    return eqx.tree_at(lambda c: c.sequence.discount, chunk, chunk.sequence.discount * ~chunk.sequence.ends)
 
 
 @eqx.filter_jit
 def targets_by_hand(state: TrainState, chunk: Chunk) -> tuple:
     """y of every step, from the true successor, from its first action, from what is seen next; the target's memory."""
     model = Model(state.target, state.model.agent, state.model.spec)
-    look = jax.vmap(CUT.frozen(model).action_values)
 
-    def one(memory: ValueMemory, now: tuple[TimeStep, TimeStep]) -> tuple:
-        acted, led = now
-        _, _, memory = look(memory, acted.obs, acted.fresh)
-        successor, *_ = look(memory, led.final_obs, led.joined)
-        following, *_ = look(memory, led.obs, led.fresh)
+    @jax.vmap
+    def decide(memory: Memory, view: View) -> tuple[jax.Array, Memory]:
+        decision = CUT.frozen(model).decide(random.key(0), memory, view)
+        return decision.explanation.action_values, decision.memory
+
+    def one(memory: Memory, steps: tuple[TimeStep, TimeStep]) -> tuple:
+        now, after = steps
+        _, memory = decide(memory, now.view)
+        successor, _ = decide(memory, after.final_view)
+        following, _ = decide(memory, after.view)
         worth = jnp.stack([successor.max(-1), successor[:, 0], following.max(-1)])
-        return memory, led.reward + CUT.discount * led.discount * worth
+        return memory, after.reward + CUT.discount * after.discount * worth
 
-    led = jax.tree.map(lambda leaf: leaf[1:], chunk.timesteps)
     blank = jax.tree.map(jnp.zeros_like, chunk.before)
-    memory, y = jax.lax.scan(one, blank, (acted_on(chunk), led))
-    return y[:, 0], y[:, 1], y[:, 2], memory.value
+    memory, y = jax.lax.scan(one, blank, (chunk.timesteps, chunk.next_timesteps))
+    return y[:, 0], y[:, 1], y[:, 2], memory.slots.value
 
 
-def learn(state: TrainState, chunk: Chunk, rule: str = "q") -> tuple:
-    learner = eqx.tree_at(lambda a: a.rule.index, CUT, number(list(RULES).index(rule)))
-    return update(learner, state, starts_of(state, CUT, 2), chunk)
+def learn(state: TrainState, chunk: Chunk, control: str = "q") -> tuple:
+    return learn_once(eqx.tree_at(lambda a: a.control.index, CUT, number(list(CONTROLS).index(control))), state, chunk)
 
 
 def test_a_time_limit_bootstraps_from_the_true_successor(cut):
@@ -264,20 +277,20 @@ def test_a_time_limit_bootstraps_from_the_true_successor(cut):
 def test_a_termination_does_not_bootstrap(cut, terminates):
     state, chunk = cut[0], terminal(cut[1])
     y, *_ = targets_by_hand(state, chunk)
-    np.testing.assert_array_equal(y[chunk.timesteps.ends[1:]], 1)
+    np.testing.assert_array_equal(y[chunk.next_timesteps.ends], 1)
     spec = dataclasses.replace(state.model.spec, time_limit_terminates=terminates)
     state = eqx.tree_at(lambda s: s.model, state, Model(state.model.value, state.model.agent, spec))
     _, _, metrics = learn(state, chunk)
     np.testing.assert_allclose(metrics["value_loss"], (y**2).mean(), rtol=1e-4)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_masked_action_is_not_looked_forward_to_and_leaves_learning_finite(cut, rule):
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_masked_action_does_not_count_in_targets_and_leaves_learning_finite(cut, control):
     state, chunk = cut
-    legal = jnp.zeros_like(chunk.timesteps.final_obs.legal).at[..., 0].set(True)
-    chunk = eqx.tree_at(lambda c: c.timesteps.final_obs.legal, chunk, legal)
+    legal = jnp.zeros_like(chunk.sequence.final_view.obs.legal).at[..., 0].set(True)
+    chunk = eqx.tree_at(lambda c: c.sequence.final_view.obs.legal, chunk, legal)
     _, y_first, _, _ = targets_by_hand(state, chunk)
-    learned, _, metrics = learn(state, chunk, rule)
+    learned, _, metrics = learn(state, chunk, control)
     np.testing.assert_allclose(metrics["value_loss"], (y_first**2).mean(), rtol=1e-4)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((learned, metrics)))
 
@@ -305,7 +318,7 @@ def changed(before: Any, after: Any) -> bool:
 def test_the_value_loss_does_not_touch_the_agent_model(cut):
     state = random_state(CUT, cut[0].model.spec)
     chunk = cut[1]
-    generous = eqx.tree_at(lambda c: c.timesteps.reward, chunk, 5 * chunk.timesteps.reward)
+    generous = eqx.tree_at(lambda c: c.sequence.reward, chunk, 5 * chunk.sequence.reward)
     before, after = learn_twice(state, chunk, chunk), learn_twice(state, chunk, generous)
     assert changed(before.value, after.value)
     assert not changed(before.agent, after.agent)
@@ -314,7 +327,7 @@ def test_the_value_loss_does_not_touch_the_agent_model(cut):
 def test_the_agent_models_loss_does_not_touch_the_value_model(cut):
     state = random_state(CUT, cut[0].model.spec)
     # Without successors nothing but the loss itself could carry the agent model's numbers to the value model.
-    chunk = eqx.tree_at(lambda c: c.timesteps.discount, cut[1], jnp.zeros_like(cut[1].timesteps.discount))
+    chunk = eqx.tree_at(lambda c: c.sequence.discount, cut[1], jnp.zeros_like(cut[1].sequence.discount))
     other = eqx.tree_at(lambda s: s.model.agent, state, random_state(CUT, cut[0].model.spec, seed=1).model.agent)
     before, after = learn_twice(state, chunk, chunk), learn_twice(other, chunk, chunk)
     assert changed(before.agent, after.agent)

@@ -1,4 +1,4 @@
-"""MADDPG: draws with a slope, places, and what actor and critic learn from."""
+"""MADDPG: lists of fixed length, and what actor and critic learn from."""
 
 import dataclasses
 
@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.algorithms.maddpg import MADDPG, MADDPGModel, straight_through
+from openteam.algorithms.maddpg import MADDPG, MADDPGModel, gumbel_softmax
 from openteam.algorithms.test_replay import SLOTS, SPEC, some_teams
-from openteam.algorithms.test_replay_learning import LEARNERS, equal, random_model, slope_of
+from openteam.algorithms.test_replay_learners import LEARNERS, equal, random_model, slope_of
 from openteam.core import random
-from openteam.core.types import Observation
+from openteam.core.types import Observation, View
 from openteam.errors import UserError
 
 LEARNER = LEARNERS["maddpg"]
@@ -33,14 +33,14 @@ def target() -> MADDPGModel:
 
 def test_a_draw_is_one_hot_and_as_frequent_as_the_softmax_says():
     logits = jnp.log(jnp.array([0.1, 0.2, 0.3, 0.4]))
-    drawn = jax.jit(straight_through)(random.key(0), jnp.broadcast_to(logits, (20_000, 4)))
+    drawn = jax.jit(gumbel_softmax)(random.key(0), jnp.broadcast_to(logits, (20_000, 4)))
     np.testing.assert_allclose(np.sort(drawn, -1), [[0, 0, 0, 1]] * len(drawn), atol=1e-6)
     np.testing.assert_allclose(drawn.mean(0), [0.1, 0.2, 0.3, 0.4], atol=0.02)
 
 
 def test_a_draw_has_the_slope_of_the_softmax_it_came_from():
     logits, worth, key = jnp.array([0.5, -0.5, 1.0]), jnp.array([1.0, 2.0, 4.0]), random.key(3)
-    slope = jax.grad(lambda x: straight_through(key, x) @ worth)(logits)
+    slope = jax.grad(lambda x: gumbel_softmax(key, x) @ worth)(logits)
     noise = -np.log(-np.log(np.asarray(jax.random.uniform(random.key(3), (3,), minval=1e-7))))
     p = np.exp(np.asarray(logits) + noise)
     p /= p.sum()
@@ -48,37 +48,43 @@ def test_a_draw_has_the_slope_of_the_softmax_it_came_from():
     assert np.abs(slope).max() > 1e-2
 
 
-def test_the_viewer_sits_first_and_the_others_at_any_of_the_other_places():
-    model = eqx.filter_eval_shape(dataclasses.replace(LEARNER, places=5).init, jax.random.key(0), SPEC).model
+def test_the_viewer_is_first_and_the_others_are_rotated_through_all_other_entries():
+    model = eqx.filter_eval_shape(dataclasses.replace(LEARNER, max_agents=5).init, jax.random.key(0), SPEC).model
     rows = jnp.array([[1.0], [2.0], [3.0]])
-    turns = (np.arange(8) + 0.5) / 8
-    seated = np.asarray(jax.vmap(lambda turn: model.seat(rows, turn, -1.0))(jnp.asarray(turns)))
-    assert (seated[:, 0] == 1).all()
-    assert (np.sort(seated[:, 1:]) == [-1, -1, 2, 3]).all()
+    rotations = (np.arange(8) + 0.5) / 8
+    lists = np.asarray(jax.vmap(lambda rotation: model.arrange(rows, rotation, -1.0))(jnp.asarray(rotations)))
+    assert (lists[:, 0] == 1).all()
+    assert (np.sort(lists[:, 1:]) == [-1, -1, 2, 3]).all()
     for other in (2, 3):
-        assert ((seated[:, 1:] == other).sum(0) == 2).all()
+        assert ((lists[:, 1:] == other).sum(0) == 2).all()
 
 
-def test_a_team_with_more_agents_than_places_is_refused_in_one_sentence(model):
-    obs = Observation(jnp.zeros((3, 2)), jnp.zeros(3), jnp.ones(3, bool), jnp.ones(4, bool))
-    with pytest.raises(UserError, match=r"has 2 places and cannot look at a team of 3.*--algorithm.places 3"):
-        LEARNER.frozen(model).act(random.key(0), (), obs, jnp.ones(3, bool))
-    with pytest.raises(UserError, match="set places"):
-        jax.eval_shape(lambda: MADDPG().init(random.key(0), SPEC))
+def view_of(agents, visible):
+    obs = Observation(agents, jnp.ones(3), visible, jnp.ones(4, bool))
+    return View(obs, jnp.ones((), bool), visible, jnp.asarray(-1))
 
 
-def test_a_policy_does_not_look_at_the_rows_of_the_absent(model):
+def test_a_team_that_is_too_large_is_refused_in_one_sentence(model):
     policy = LEARNER.frozen(model)
-    act = jax.jit(jax.vmap(lambda key, obs: policy.act(key, (), obs, jnp.ones(2, bool))[0], (0, None)))
-    keys = jax.random.split(random.key(0), 64)
+    with pytest.raises(UserError, match=r"at most 2 agents and the team has room for 3.*--algorithm.max-agents 3"):
+        policy.decide(random.key(0), policy.start(3), view_of(jnp.zeros((3, 2)), jnp.ones(3, bool)))
+    with pytest.raises(UserError, match="set max_agents"):
+        MADDPG().init(random.key(0), SPEC)
 
-    def decisions(row: float, there: bool) -> list[int]:
-        agents = jnp.array([[1.0, -1.0], [row, row]])
-        obs = Observation(agents, jnp.ones(3), jnp.array([True, there]), jnp.ones(4, bool))
-        return act(jax.random.clone(keys), obs).tolist()
 
-    assert decisions(3.0, False) == decisions(-5.0, False)
-    assert decisions(3.0, True) != decisions(-5.0, True)
+def test_a_policy_ignores_the_rows_of_the_absent_and_draws_from_what_it_explains(model):
+    policy = LEARNER.frozen(model)
+    decide = jax.jit(jax.vmap(lambda key, view: policy.decide(key, policy.start(2), view), (0, None)))
+
+    def decisions(row: float, there: bool):
+        keys = jax.random.split(random.key(0), 2000)
+        return decide(keys, view_of(jnp.array([[1.0, -1.0], [row, row]]), jnp.array([True, there])))
+
+    absent, present = decisions(3.0, False), decisions(3.0, True)
+    assert (absent.action == decisions(-5.0, False).action).all()
+    assert (present.action != decisions(-5.0, True).action).any()
+    probabilities = present.explanation.probabilities.mean(0)
+    np.testing.assert_allclose(np.bincount(present.action, minlength=4) / 2000, probabilities, atol=0.04)
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +123,11 @@ def test_the_actor_learns_from_the_critic_only_and_the_critic_not_from_the_actor
     _, richer = losses(model, eqx.tree_at(lambda b: b.reward, batch, batch.reward + 5))
     assert equal(plain.actor, richer.actor)
     assert not equal(plain.critic, richer.critic)
-    undecided = eqx.tree_at(lambda m: m.actor, model, jax.tree.map(jnp.zeros_like, model.actor))
-    _, elsewhere = losses(undecided, batch)
+    indifferent = eqx.tree_at(lambda m: m.actor, model, jax.tree.map(jnp.zeros_like, model.actor))
+    _, elsewhere = losses(indifferent, batch)
     assert equal(plain.critic, elsewhere.critic)
 
 
 def test_settings_that_cannot_work_are_refused():
-    with pytest.raises(UserError, match="places must be at least 1"):
-        MADDPG(places=0)
+    with pytest.raises(UserError, match="MADDPG's max_agents must be at least 1"):
+        MADDPG(max_agents=0).init(random.key(0), SPEC)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.algorithms.policy_gradient import advantages, entropy, log_probability, n_step_returns, normalised
+from openteam.algorithms.policy_gradient import entropy, generalised_advantages, log_probability, n_step_returns
 
 
 def column(*numbers):
@@ -14,7 +14,7 @@ def column(*numbers):
 
 def test_advantages_of_three_steps_by_hand():
     decay = column(0.5, 0.0, 0.5)  # something ends in the second step
-    assert advantages(column(1.0, 2.0, 4.0), decay)[:, 0].tolist() == [1 + 0.5 * 2, 2, 4]
+    assert generalised_advantages(column(1.0, 2.0, 4.0), decay)[:, 0].tolist() == [1 + 0.5 * 2, 2, 4]
 
 
 def test_returns_go_on_with_a_value_only_where_an_episode_is_cut_or_time_runs_out():
@@ -29,8 +29,3 @@ def test_entropy_and_log_probability_of_a_known_distribution():
     logits = jnp.log(jnp.array([0.5, 0.25, 0.25])) + 3
     assert entropy(logits) == pytest.approx(1.5 * np.log(2))
     assert log_probability(logits, jnp.asarray(1)) == pytest.approx(np.log(0.25))
-
-
-def test_only_rows_with_weight_are_brought_to_mean_0_and_deviation_1():
-    rows, weight = jnp.array([1.0, 3.0, 77.0]), jnp.array([1.0, 1.0, 0.0])
-    np.testing.assert_allclose(normalised(rows, weight)[:2], [-1, 1], atol=1e-6)

@@ -8,7 +8,7 @@ as far off as chance is while they do not know their teammate.
 
 CIAO is not here: its values missed the known ones, as its regulariser is bound to make them.
 
-Compiling costs more than running here. So all probes, and both rules, are learned side by side in one program.
+Compiling costs more than running here. So all probes, and both controls, are learned side by side in one program.
 """
 
 import functools
@@ -21,12 +21,17 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float, Int
 
-from openteam.algorithms import GNN, GPL, QL
-from openteam.algorithms.test_gpl import RULES, EitherRule, number
-from openteam.algorithms.value_learning import AbstractValueLearner, team_of
+from openteam.algorithms import GPL
+from openteam.algorithms.gpl import team_of, value_of
+from openteam.algorithms.test_gpl import CONTROLS, EitherControl, number
 from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.learner import TrainState
+from openteam.models.agent import AgentModelSizes
+from openteam.models.attention_head import AttentionHead
+from openteam.models.coordination_graph import CoordinationGraph
+from openteam.models.fixed_slot_head import FixedSlotHead
+from openteam.models.joint_value import Factored
 from openteam.probes import PROBES, AbstractPayoff, ProbeState
 from openteam.task import Task
 from openteam.training.loop import Carry, advance, start_carry
@@ -34,13 +39,13 @@ from openteam.training.loop import Carry, advance, start_carry
 UPDATES, STEPS = 800, 24
 SMALL: dict[str, Any] = {
     "envs": 8, "update_every": 6, "learning_rate": 3e-3, "discount": 0.6, "target_rate": 0.05, "encoder_width": 24,
-    "hidden": 24, "type_size": 12, "utility_width": 24, "message_width": 12, "embedding": 12, "readout_width": 12,
+    "hidden": 24, "type_size": 12, "agent_model": AgentModelSizes(12, 12, 12),
+    "control": EitherControl(number(0)),
 }  # fmt: skip
-EITHER = EitherRule(number(0))
-LEARNERS: dict[str, AbstractValueLearner] = {
-    "gpl": GPL(rule=EITHER, rank=2, **SMALL),
-    "ql-am": QL(rule=EITHER, agent_model=True, places=3, **SMALL),
-    "gnn-am": GNN(rule=EITHER, agent_model=True, heads=4, head_size=8, node_width=24, **SMALL),
+LEARNERS: dict[str, GPL] = {
+    "gpl": GPL(head=CoordinationGraph(Factored(2), width=24), **SMALL),
+    "ql-am": GPL(head=FixedSlotHead(max_agents=3, width=24), **SMALL),
+    "gnn-am": GPL(head=AttentionHead(heads=4, head_size=8, node_width=24, width=24), **SMALL),
 }
 CASES = {"gpl-q": ("gpl", "q"), "gpl-spi": ("gpl", "spi"), "ql-am": ("ql-am", "q"), "gnn-am": ("gnn-am", "q")}
 JOINT = ("gpl-q", "gpl-spi")
@@ -63,13 +68,13 @@ class OnePayoff(AbstractPayoff):
 def one_probe(index: jax.Array) -> Task:
     """The probe with a number that may be known only at run time."""
     tasks = [make() for make in PROBES.values()]
-    numbers = [(task.world.length, task.world.glimpse, task.openness.after) for task in tasks]
-    length, glimpse, after = (jnp.array(column)[index] for column in zip(*numbers, strict=True))
+    numbers = [(task.world.length, task.world.show_actions_once, task.openness.after) for task in tasks]
+    length, show_actions_once, after = (jnp.array(column)[index] for column in zip(*numbers, strict=True))
     payoff = OnePayoff(tuple(task.world.payoff for task in tasks), index)
     return eqx.tree_at(
-        lambda t: (t.world.payoff, t.world.length, t.world.glimpse, t.openness.after),
+        lambda t: (t.world.payoff, t.world.length, t.world.show_actions_once, t.openness.after),
         tasks[0],
-        (payoff, length, glimpse, after),
+        (payoff, length, show_actions_once, after),
     )
 
 
@@ -78,51 +83,52 @@ class Played(eqx.Module):
 
     values: jax.Array
     action: jax.Array
-    taken: jax.Array  # what it holds the step that was taken to be worth
+    predicted: jax.Array  # its value of what was done
     best_values: jax.Array
     outcome: jax.Array  # what that step is worth once everybody's action is known
 
 
-def play(task: Task, learner: AbstractValueLearner, state: TrainState, key: jax.Array) -> Played:
+def play(task: Task, learner: GPL, state: TrainState, key: jax.Array) -> Played:
     """A few episodes of the greedy policy."""
     model, policy = state.model, learner.frozen(state.model)
     k_reset, k_steps = jax.random.split(key)
 
-    def step(now: tuple, key: jax.Array) -> tuple:
+    def step(now: tuple, keys: jax.Array) -> tuple:
         env, timestep, memory = now
-        seen = memory, timestep.obs, timestep.fresh
-        values, _, after = policy.action_values(*seen)
-        action = jnp.argmax(values).astype(jnp.int32)
-        types, outlook, _ = model.look(*seen)
-        led, ahead, truth = task.step(key, env, action)
-        taken, _ = model.value.taken(team_of(types, outlook, timestep.obs.visible), truth.actions)
-        best, ahead_best = (task.world.payoff.values(e.world, learner.discount) for e in (env, led))
-        outcome = ahead.reward + learner.discount * ahead.discount * ahead_best.max()
-        return (led, ahead, after), Played(values, action, taken, best, outcome)
+        decision = policy.decide(keys[0], memory, timestep.view)
+        types, prediction, _ = model.infer(memory, timestep.view)
+        next_env, after, truth = task.step(keys[1], env, decision.action)
+        team = team_of(types, prediction, timestep.view.obs.visible)
+        predicted, _ = value_of(model.value.head, team, truth.actions)
+        best, next_best = (task.world.payoff.values(e.world, learner.discount) for e in (env, next_env))
+        outcome = after.reward + learner.discount * after.discount * next_best.max()
+        played = Played(decision.explanation.action_values, decision.action, predicted, best, outcome)
+        return (next_env, after, decision.memory), played
 
     begin = (*task.reset(k_reset), policy.start(task.slots))
-    return jax.lax.scan(step, begin, jax.random.split(k_steps, STEPS))[1]
+    return jax.lax.scan(step, begin, jax.random.split(k_steps, (STEPS, 2)))[1]
 
 
 @functools.cache
-def solved(name: str, rules: tuple[int, ...]) -> Played:
-    """Every probe, learned and then played, ``[probes, rules, steps, ...]``."""
+def solved(name: str, controls: tuple[int, ...]) -> Played:
+    """Every probe, learned and then played, ``[probes, controls, steps, ...]``."""
 
-    def case(probe: jax.Array, rule: jax.Array) -> tuple[Task, AbstractValueLearner]:
-        return one_probe(probe), eqx.tree_at(lambda a: a.rule.index, LEARNERS[name], rule)
+    def case(probe: jax.Array, control: jax.Array) -> tuple[Task, GPL]:
+        return one_probe(probe), eqx.tree_at(lambda a: a.control.index, LEARNERS[name], control)
 
-    def begin(probe: jax.Array, rule: jax.Array, key: jax.Array) -> Carry:
-        return start_carry(*case(probe, rule), key)
+    def begin(probe: jax.Array, control: jax.Array, key: jax.Array) -> Carry:
+        return start_carry(*case(probe, control), key)
 
-    def learn(probe: jax.Array, rule: jax.Array, key: jax.Array, carry: Carry) -> Played:
-        task, learner = case(probe, rule)
-        k_advance, k_play = jax.random.split(key)
-        carry, _ = advance(task, learner, carry, k_advance, number(UPDATES), number(UPDATES))
+    def learn(probe: jax.Array, control: jax.Array, key: jax.Array, carry: Carry) -> Played:
+        task, learner = case(probe, control)
+        k_collect, k_update, k_play = jax.random.split(key, 3)
+        keys = jnp.stack([k_collect, k_update])
+        carry, _ = advance(task, learner, carry, keys, number(UPDATES), number(UPDATES))
         return play(task, learner, carry.train, k_play)
 
     with jax.debug_key_reuse(False):  # the check takes it for a use when vmap transposes keys
-        k_begin, k_learn = (jax.random.split(random.key(n), (len(PROBES), len(rules))) for n in range(2))
-        cases = jnp.arange(len(PROBES)), jnp.array(rules)
+        k_begin, k_learn = (jax.random.split(random.key(n), (len(PROBES), len(controls))) for n in range(2))
+        cases = jnp.arange(len(PROBES)), jnp.array(controls)
         carry = once_jit(jax.vmap(jax.vmap(begin, (None, 0, 0)), (0, None, 0)))(*cases, k_begin)
         return quick_jit(jax.vmap(jax.vmap(learn, (None, 0, 0, 0)), (0, None, 0, 0)))(*cases, k_learn, carry)
 
@@ -130,10 +136,10 @@ def solved(name: str, rules: tuple[int, ...]) -> Played:
 @pytest.fixture(params=CASES)
 def learned(request) -> tuple[str, dict[str, Played]]:
     """What one learner made of each probe."""
-    name, rule = CASES[request.param]
-    rules = [r for n, r in CASES.values() if n == name]
-    played = solved(name, tuple(list(RULES).index(r) for r in rules))
-    place = rules.index(rule)
+    name, control = CASES[request.param]
+    controls = [c for n, c in CASES.values() if n == name]
+    played = solved(name, tuple(list(CONTROLS).index(c) for c in controls))
+    place = controls.index(control)
     return request.param, {
         probe: jax.tree.map(lambda leaf, n=n: np.asarray(leaf[n, place]), played) for n, probe in enumerate(PROBES)
     }
@@ -155,7 +161,7 @@ def test_action_values_are_the_known_ones(learned):
 def test_only_a_joint_value_accounts_for_what_the_teammate_does_in_the_same_step(learned):
     name, by_probe = learned
     for probe, played in by_probe.items():
-        wrong = np.abs(played.taken - played.outcome).max()
+        wrong = np.abs(played.predicted - played.outcome).max()
         if name in JOINT or probe not in NEED_THE_TEAMMATES_ACTION:
             assert wrong < 0.2, probe
         else:

@@ -44,6 +44,6 @@ def duels(task: Task, *, episodes: int = 256, seed: int = 0) -> Float[np.ndarray
     for guards, attackers in np.ndindex(held.shape):
         sides = TwoSides((family,), redraw=False, guards=jnp.asarray(guards), attackers=jnp.asarray(attackers))
         policy = family.member(jnp.asarray(guards))
-        _, lengths = play(dataclasses.replace(arena, pool=sides), policy, make_key(seed), episodes)
-        held[guards, attackers] = np.mean(np.asarray(lengths) >= task.horizon)
+        played = play(dataclasses.replace(arena, pool=sides), policy, make_key(seed), episodes)
+        held[guards, attackers] = np.mean(np.asarray(played.lengths) >= task.horizon)
     return held

@@ -7,7 +7,7 @@ from typing import Any
 
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.errors import UserError
-from openteam.storage.changes import describe, differences
+from openteam.storage.changes import describe, differences, short_class
 from openteam.storage.config import from_json, to_json
 from openteam.tasks import TASKS
 
@@ -49,7 +49,7 @@ class Labels:
         kin = {name: preset for name, preset in self.algorithms.items() if preset["class"] == config["class"]}
         if not kin:
             reference = self.strangers.setdefault(config["class"], config)
-            return Label(config["class"], describe(differences(config, reference)))
+            return Label(short_class(config["class"]), describe(differences(config, reference)))
         changes = {name: differences(config, preset) for name, preset in kin.items()}
 
         def distance(name: str) -> tuple[int, int]:

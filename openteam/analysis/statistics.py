@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import stdtrit
 
 Statistic = Callable[[Float[np.ndarray, "scores"]], float]
 
@@ -19,27 +19,8 @@ def mean_interval(
     mean = np.asarray(values.mean(0))
     if seeds == 1:
         return mean, np.full_like(mean, np.nan)
-    return mean, np.asarray(t_quantile(seeds - 1, confidence) * values.std(0, ddof=1) / seeds**0.5)
-
-
-def t_quantile(freedom: int, confidence: float) -> float:
-    """What abs(T) stays below with this probability, T having Student's distribution of ``freedom`` degrees."""
-    low, high = 0.0, math.pi / 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_central(middle, freedom) < confidence else (low, middle)
-    return freedom**0.5 * math.tan(low)
-
-
-def _t_central(angle: float, freedom: int) -> float:
-    """P(abs(T) < sqrt(freedom) tan(angle)), a finite sum (Abramowitz and Stegun, 26.7)."""
-    odd = freedom % 2
-    term, total = math.cos(angle) ** odd, 0.0
-    for power in range(odd, freedom - 1, 2):
-        total += term
-        term *= (power + 1) / (power + 2) * math.cos(angle) ** 2
-    total *= math.sin(angle)
-    return 2 / math.pi * (angle + total) if odd else total
+    quantile = stdtrit(seeds - 1, (1 + confidence) / 2)
+    return mean, np.asarray(quantile * values.std(0, ddof=1) / seeds**0.5)
 
 
 def interquartile_mean(scores: Float[np.ndarray, "scores"]) -> float:

@@ -17,7 +17,7 @@ from openteam.compile_cache import once_jit
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
-from openteam.core.types import Observation, Spec
+from openteam.core.types import Observation, Spec, View
 from openteam.rollout.acting import collect
 from openteam.rollout.joint_acting import way_of_acting
 from openteam.task import Task
@@ -45,19 +45,19 @@ class TrainingSpeed:
 
 def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: bool = True) -> TrainingSpeed:
     """Training and collecting, beside plain matrix products of the widest layer at the rows of an update."""
-    key, chunk = make_key(0), learner.envs * learner.update_every
+    key, keys, chunk = make_key(0), jax.random.split(make_key(1)), learner.envs * learner.update_every
     act = way_of_acting(learner)
     carry = once_jit(start_carry)(task, learner, key)
     updates = jnp.asarray(max(1, 16_000 // chunk))
-    program = compile_twice(advance, task, learner, carry, key, updates, updates * 1000)
-    train = seconds_per_call(lambda: program.call(task, learner, carry, key, updates, updates * 1000), budget)
+    program = compile_twice(advance, task, learner, carry, keys, updates, updates * 1000)
+    train = seconds_per_call(lambda: program.call(task, learner, carry, keys, updates, updates * 1000), budget)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
     def collect_only(task: Task, policy: AbstractPolicy, actor: Any, key: Any) -> Any:
         def body(n: Any, state: tuple) -> tuple:
             actor, total = state
             actor, chunk = collect(task, policy, actor, jax.random.fold_in(key, n), learner.update_every, act)
-            return actor, total + chunk.timesteps.reward.sum() + chunk.timesteps.obs.agents.sum()
+            return actor, total + chunk.sequence.reward.sum() + chunk.sequence.view.obs.agents.sum()
 
         return jax.lax.fori_loop(0, updates, body, (actor, jnp.zeros(())))
 
@@ -65,7 +65,7 @@ def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: 
     gather = eqx.filter_jit(collect_only)
     collecting = seconds_per_call(lambda: gather(task, policy, carry.actor, key), budget / 2)
     steps = int(updates) * chunk
-    megaflop = flops_per_update(task, learner, carry, key) / chunk / 1e6
+    megaflop = flops_per_update(task, learner, carry, keys) / chunk / 1e6
     return TrainingSpeed(
         training=steps / train,
         collecting=steps / collecting,
@@ -79,15 +79,15 @@ def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: 
     )
 
 
-def flops_per_update(task: Task, learner: AbstractLearner, carry: Any, key: Any) -> float:
+def flops_per_update(task: Task, learner: AbstractLearner, carry: Any, keys: Any) -> float:
     """From the compiled program's cost analysis. Loops are counted once there, so collecting is counted by the step."""
 
     def flops(function: Any, *args: Any) -> float:
         return lowered(function, *args).compile().compiled.cost_analysis()["flops"]
 
     policy = learner.policy(carry.train.model, jnp.zeros(()))
-    once = flops(lambda c: one_update(task, learner, c, key, jnp.zeros(())), carry)
-    step = flops(lambda p, a: collect(task, p, a, key, 1, way_of_acting(learner)), policy, carry.actor)
+    once = flops(lambda c: one_update(task, learner, c, keys, jnp.zeros(())), carry)
+    step = flops(lambda p, a: collect(task, p, a, keys[0], 1, way_of_acting(learner)), policy, carry.actor)
     return once + (learner.update_every - 1) * step
 
 
@@ -117,7 +117,8 @@ def raw_steps_per_second(task: Task, envs: int, budget: float) -> float:
             k_act, k_step = jax.random.split(jax.random.fold_in(key, number))
             actions = jax.random.randint(k_act, (envs,), 0, task.world.actions)
             env, timestep, _ = jax.vmap(task.step)(jax.random.split(k_step, envs), env, actions)
-            seen = seen + timestep.obs.agents.sum() + timestep.obs.shared.sum() + timestep.reward.sum()
+            obs = timestep.view.obs
+            seen = seen + obs.agents.sum() + obs.shared.sum() + timestep.reward.sum()
             return (env, seen), None
 
         return jax.lax.scan(step, (env, jnp.zeros(())), jnp.arange(steps))[0]
@@ -126,9 +127,11 @@ def raw_steps_per_second(task: Task, envs: int, budget: float) -> float:
     return steps * envs / seconds_per_call(lambda: play(task, env, make_key(1)), budget)
 
 
-def decision_microseconds(learner: AbstractLearner, spec: Spec, slots: int, budget: float) -> float:
-    """One decision of one learner in a team of that many."""
-    spec = dataclasses.replace(spec, most_agents=slots)
+def decision_microseconds(
+    learner: AbstractLearner, spec: Spec, slots: int, budget: float, *, explained: bool = False
+) -> float:
+    """One decision of one learner in a team of that many, its explanation dropped or computed too."""
+    spec = dataclasses.replace(spec, max_agents=slots)
     policy = learner.frozen(learner.init(make_key(0), spec).model)
     k_agents, k_shared, k_act = jax.random.split(make_key(1), 3)
     obs = Observation(
@@ -137,18 +140,20 @@ def decision_microseconds(learner: AbstractLearner, spec: Spec, slots: int, budg
         visible=jnp.ones(slots, bool),
         legal=jnp.ones(spec.actions, bool),
     )
+    view = View(obs, jnp.zeros((), bool), jnp.zeros(slots, bool), jnp.zeros((), jnp.int32))
     repeats = max(1, 1000 // slots)
 
     @eqx.filter_jit
-    def decide(policy: AbstractPolicy, memory: Any, obs: Observation) -> Any:
+    def decide(policy: AbstractPolicy, memory: Any, view: View) -> Any:
         def body(_: Any, state: tuple) -> tuple:
             memory, chosen = state
             # What is seen depends on the last choice, or else a policy without memory would decide only once.
-            seen = dataclasses.replace(obs, agents=obs.agents + 1e-9 * chosen)
-            action, memory = policy.act(k_act, memory, seen, jnp.zeros(slots, bool))
-            return memory, chosen + action
+            agents = view.obs.agents + 1e-9 * chosen
+            decision = policy.decide(k_act, memory, eqx.tree_at(lambda v: v.obs.agents, view, agents))
+            reasons = jax.tree.leaves(decision.explanation) if explained else []
+            return decision.memory, chosen + decision.action + sum(1e-9 * part.sum() for part in reasons)
 
-        return jax.lax.fori_loop(0, repeats, body, (memory, jnp.zeros((), jnp.int32)))
+        return jax.lax.fori_loop(0, repeats, body, (memory, jnp.zeros(())))
 
     memory = policy.start(slots)
-    return 1e6 * seconds_per_call(lambda: decide(policy, memory, obs), budget) / repeats
+    return 1e6 * seconds_per_call(lambda: decide(policy, memory, view), budget) / repeats

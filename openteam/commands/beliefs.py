@@ -17,11 +17,13 @@ from rich.table import Table
 from openteam.analysis.compare import Comparison, compare
 from openteam.analysis.reconstruction import best_run, logged, reconstruct
 from openteam.commands.compare import write
+from openteam.commands.importing import Imports
 from openteam.drawing.figures import check_picture
 from openteam.drawing.reconstruction_curves import draw_reconstruction
 from openteam.errors import UserError
 from openteam.rollout.belief_scores import METRICS
 from openteam.storage.config import from_json
+from openteam.storage.imports import import_modules
 from openteam.storage.policies import load
 
 
@@ -46,6 +48,7 @@ class Beliefs:
     """Also write a row per run and checkpoint there."""
     curves: Path | None = None
     """Also draw the metrics over training there: .png, .svg or .pdf."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
         if not self.runs:
@@ -54,6 +57,7 @@ class Beliefs:
             raise UserError(f"Beliefs are judged on at least 1 episode; got {self.episodes}.")
         if self.curves:
             check_picture(self.curves)
+        import_modules(self.imports)
         comparison = compare(self.runs)
         rows = list(logged(comparison.groups)) if self.logged else self.replayed(comparison)
         if not rows:

@@ -23,10 +23,12 @@ from openteam.bench.measure import (
     training_speed,
 )
 from openteam.bench.peers import jumanji_lbf_steps_per_second
+from openteam.commands.importing import Imports
 from openteam.errors import UserError
 from openteam.execution.processes import cores as allowed_cores
 from openteam.registry import make, make_algorithm
 from openteam.storage.checkpoint import write_atomic
+from openteam.storage.imports import import_modules
 from openteam.storage.run_folder import about, cpu_model
 from openteam.views.full import FullView
 
@@ -44,6 +46,7 @@ RELEASED = {
 RELEASED_GIGAFLOPS = 170
 """Plain products of a core of that machine: 150 to 190 GFLOP/s."""
 TEAMS = (3, 5, 10, 100, 1000)
+EXPLAINED = TEAMS[1]  # the team in which a decision is also timed with its reasons
 Figure = TypeVar("Figure")
 RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-partial", "navigation-partial")
 
@@ -68,10 +71,12 @@ class Bench:
     """Seconds for each figure."""
     json: Path | None = None
     """Also write the figures there, each as soon as it is known."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
         if self.processes < 1:
             raise UserError(f"--processes must be at least 1; got {self.processes}.")
+        import_modules(self.imports)
         console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
         # Without a pin, some of XLA's kernels use every core there is, whatever its flags say.
         cores = allowed_cores()
@@ -94,7 +99,7 @@ class Bench:
             for algorithm, envs in itertools.product(self.measured(task), self.envs):
                 with console.status(f"{algorithm} on {task}, {envs} environments"):
                     # In a process of its own, whose memory is that of one training.
-                    [speed] = in_parallel(_speed, (task, algorithm, envs, self.budget), 1, cores)
+                    [speed] = in_parallel(_speed, (task, algorithm, envs, self.budget), 1, cores, self.imports)
                 if algorithm == "gpl-q":
                     peer[envs] = speed.training
                 figures["training"].append(
@@ -128,7 +133,7 @@ class Bench:
                 given = (task, algorithm, self.envs[0], self.budget)
                 plain = alone[given[:3]]["matmul_gigaflops"]
                 with console.status(f"{algorithm} on {task}, {self.processes} processes at once"):
-                    speeds = in_parallel(_train, given, self.processes, cores)
+                    speeds = in_parallel(_train, given, self.processes, cores, self.imports)
                 figures["parallel"][f"{task} {algorithm}"] = speeds
                 self.keep(figures)
                 times = beside_released(task, algorithm, sum(speeds), plain)
@@ -147,7 +152,8 @@ class Bench:
             at_once = self.processes if envs == self.raw_envs[0] else 1
             with console.status(f"Stepping {task}, {envs} environments"):
                 ours = _raw(task, envs, self.budget)
-                speeds = in_parallel(_raw, (task, envs, self.budget), at_once, cores) if at_once > 1 else [ours]
+                given = (task, envs, self.budget)
+                speeds = in_parallel(_raw, given, at_once, cores, self.imports) if at_once > 1 else [ours]
                 peer = jumanji_lbf_steps_per_second(envs, self.budget) if task == "lbf-released" else None
             figures["raw"].append(
                 {"task": task, "envs": envs, "steps_per_second": ours, "parallel": speeds, "jumanji": peer}
@@ -159,15 +165,19 @@ class Bench:
 
     def decisions(self, console: Console, figures: dict[str, Any]) -> None:
         table = Table(
-            "algorithm", *(f"{team} agents" for team in TEAMS), title="One decision, microseconds (per agent)"
-        )
+            "algorithm", *(f"{team} agents" for team in TEAMS), f"{EXPLAINED} agents,\nwith its reasons",
+            title="One decision, microseconds (per agent)",
+        )  # fmt: skip
         for algorithm in self.measured(self.tasks[0]):
             learner, spec = make_algorithm(algorithm), make(self.tasks[0]).spec
             with console.status(f"A decision of {algorithm}"):
                 costs = [decision_microseconds(learner, spec, team, self.budget / 2) for team in TEAMS]
-            figures["decision"].append({"algorithm": algorithm} | dict(zip(map(str, TEAMS), costs, strict=True)))
+                explained = decision_microseconds(learner, spec, EXPLAINED, self.budget / 2, explained=True)
+            row = dict(zip(map(str, TEAMS), costs, strict=True)) | {"explained": explained}
+            figures["decision"].append({"algorithm": algorithm} | row)
             self.keep(figures)
-            table.add_row(algorithm, *(f"{c:,.0f} ({c / n:.1f})" for c, n in zip(costs, TEAMS, strict=True)))
+            cells = (f"{c:,.0f} ({c / n:.1f})" for c, n in zip(costs, TEAMS, strict=True))
+            table.add_row(algorithm, *cells, f"{explained:,.0f}")
         console.print(table)
 
     def products(self, console: Console, figures: dict[str, Any], cores: list[int]) -> None:
@@ -222,15 +232,19 @@ def pin(cores: list[int]) -> None:
         os.sched_setaffinity(0, cores)
 
 
-def in_parallel(measure: Callable[..., Figure], given: tuple, processes: int, cores: list[int]) -> list[Figure]:
+def in_parallel(
+    measure: Callable[..., Figure], given: tuple, processes: int, cores: list[int], imports: tuple[str, ...] = ()
+) -> list[Figure]:
     """What several pinned processes measure that start together; what goes wrong in one of them is raised here."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _await_the_others, (context.Barrier(processes),)) as pool:
+    with ProcessPoolExecutor(processes, context, _get_ready, (imports, context.Barrier(processes))) as pool:
         pins = [[cores[n % len(cores)]] for n in range(processes)]
         return list(pool.map(_pinned, pins, itertools.repeat(measure), itertools.repeat(given)))
 
 
-def _await_the_others(barrier: Any) -> None:
+def _get_ready(imports: tuple[str, ...], barrier: Any) -> None:
+    """Wait for the others, with all modules there."""
+    import_modules(imports)
     barrier.wait()
 
 

@@ -15,9 +15,11 @@ from rich.table import Table
 
 from openteam.analysis.compare import At, Comparison, Group, compare, millions, overall
 from openteam.analysis.paper import published, published_at
+from openteam.commands.importing import Imports
 from openteam.drawing.compare_curves import draw_comparison
 from openteam.drawing.figures import check_picture
 from openteam.errors import UserError
+from openteam.storage.imports import import_modules
 
 RULES: dict[At, str] = {
     "best": "at the checkpoint with the highest mean return on train over the seeds, as in the paper",
@@ -51,12 +53,14 @@ class Compare:
     """Also write the tables there."""
     curves: Path | None = None
     """Also draw learning curves there: .png, .svg or .pdf."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
         if not self.runs:
             raise UserError("openteam compare needs runs, as in: openteam compare RUNS.")
         if self.curves:
             check_picture(self.curves)
+        import_modules(self.imports)
         comparison = compare(self.runs)
         console = Console()
         for sentence in comparison.left_out:

@@ -17,10 +17,9 @@ from openteam.drawing.figures import check_picture
 from openteam.drawing.record import record, write_gif
 from openteam.registry import make
 from openteam.rollout.episodes import Episodes, evaluate
-from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
 from openteam.teammates import Foragers, UniformRandom
-from openteam.training.driver import start_training
+from openteam.training.driver import Run, create_run, resume
 from openteam.training.progress import ProgressBars
 from openteam.training.settings import Settings
 
@@ -51,16 +50,15 @@ class Demo:
             "it plays in teams of up to 3 (train) and up to 5 (larger)."
         )
         settings = Settings(self.steps, max(self.steps // 10, 1), 256)
-        training = start_training(task, learner, settings, [self.seed], [self.out / "run"])
+        create_run(task, learner, settings, self.seed, self.out / "run")
         # Training keeps one core busy; the others' scores are found on another meanwhile.
         with ThreadPoolExecutor(1) as other_core:
             others = other_core.submit(self.others, task)
             with ProgressBars("lbf") as bars:
-                training.run(bars)
-            policy = learner.frozen(training.slices()[0].train.model)
-            scores = {"GPL-Q": self.play(task, policy)} | others.result()
+                run = resume(self.out / "run", report=bars)
+            scores = {"GPL-Q": self.play(task, run.policy)} | others.result()
         console.print(table_of(scores, task))
-        self.draw(task, policy, training.folders, scores)
+        self.draw(task, run, scores)
         console.print(f"""
 Files   {self.out / CURVES}
         {self.out}/episode.gif      an episode of the larger team, the best of 16
@@ -84,9 +82,7 @@ Next    openteam evaluate {self.out}/run --split larger --episodes 2000
         best = max(scripted, key=lambda name: scripted[name]["train"].mean)
         return {f"{best}, the best script": scripted[best], "random": self.play(task, UniformRandom())}
 
-    def draw(
-        self, task: Task, policy: AbstractPolicy, runs: list[RunFolder], scores: dict[str, dict[str, Episodes]]
-    ) -> None:
+    def draw(self, task: Task, run: Run, scores: dict[str, dict[str, Episodes]]) -> None:
         """The learning curve and an episode."""
         lines = {
             f"{split}:{name}": played.mean
@@ -94,8 +90,8 @@ Next    openteam evaluate {self.out}/run --split larger --episodes 2000
             if name != "GPL-Q"
             for split, played in row.items()
         }
-        draw_curves(self.out / CURVES, {"GPL-Q": runs}, title="GPL-Q on lbf, greedy", lines=lines)
-        episode = record(policy, task.split("larger"), seed=self.seed, best_of=16)
+        draw_curves(self.out / CURVES, {"GPL-Q": [run.folder]}, title="GPL-Q on lbf, greedy", lines=lines)
+        episode = record(run.policy, task.split("larger"), seed=self.seed, best_of=16)
         write_gif(self.out / "episode.gif", task, episode)
 
 

@@ -9,9 +9,11 @@ import tyro
 from rich.console import Console
 
 from openteam.commands.count import Count
+from openteam.commands.importing import Imports
 from openteam.registry import make
 from openteam.rollout.episodes import evaluate
 from openteam.storage.config import from_json
+from openteam.storage.imports import import_modules
 from openteam.storage.policies import check_fits, load
 from openteam.storage.run_folder import RunFolder
 
@@ -32,8 +34,10 @@ class Evaluate:
     """Which episodes."""
     task: str | None = None
     """Another task than the one it was trained on."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
+        import_modules(self.imports)
         policy = load(self.run)
         if self.task is not None:
             task = make(self.task)

@@ -10,9 +10,11 @@ import tyro
 from rich.console import Console
 from rich.table import Column, Table
 
+from openteam.commands.importing import Imports, command_line
 from openteam.errors import UserError
-from openteam.execution.plan import PlannedRun, read_plan, unfinished, what_to_do
+from openteam.execution.plan import PlannedRun, planned_imports, read_plan, unfinished, what_to_do
 from openteam.execution.processes import cores, work_through
+from openteam.storage.imports import import_modules
 from openteam.training.driver import Progress
 from openteam.training.progress import ProgressBars
 
@@ -27,33 +29,37 @@ class Plan:
     """Runs at a time, each pinned to a core of its own; by default one per core."""
     dry_run: bool = False
     """Only say what would be done."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
         if self.processes is not None and not 1 <= self.processes <= len(cores()):
             raise UserError(f"--processes must lie between 1 and the {len(cores())} cores here; got {self.processes}.")
+        imports = tuple(dict.fromkeys((*self.imports, *planned_imports(self.file))))
+        import_modules(imports)
         planned = read_plan(self.file)
         for run in planned:
             run.check()
         if self.dry_run:
             Console().print(table_of(planned))
             return
-        self.work(planned)
+        self.work(planned, imports)
         Console().print(f"Finished: {len(planned)} runs. Try: openteam compare {planned[0].folder.parents[2]}")
 
-    def work(self, planned: list[PlannedRun]) -> None:
+    def work(self, planned: list[PlannedRun], imports: tuple[str, ...]) -> None:
         """All that is left to do; a run that fails is named in the end and stops no other."""
         failures: dict[Path, str] = {}
+        again = command_line(f"openteam plan {self.file}", self.imports)
         with ProgressBars(self.file.stem) as bars:
             shown = PlanBars(bars, planned)
             try:
-                work_through(begun(planned, failures), shown, failures.__setitem__, processes=self.processes)
+                folders = begun(planned, failures)
+                work_through(folders, shown, failures.__setitem__, processes=self.processes, imports=imports)
             except KeyboardInterrupt:
-                raise UserError(f"Interrupted; nothing is lost. To go on: openteam plan {self.file}") from None
+                raise UserError(f"Interrupted; nothing is lost. To go on: {again}") from None
         if failures:
             told = " ".join(f"{folder}: {message}" for folder, message in failures.items())
             raise UserError(
-                f"{len(failures)} of {len(planned)} runs failed, the others are finished. {told} To try again: "
-                f"openteam plan {self.file}"
+                f"{len(failures)} of {len(planned)} runs failed, the others are finished. {told} To try again: {again}"
             )
 
 

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import tyro
 from rich.console import Console
 
+from openteam.commands.importing import Imports
 from openteam.core.policy import AbstractPolicy
 from openteam.drawing.record import SHEET_FRAMES, record_all, write_recordings
 from openteam.errors import UserError
 from openteam.registry import make
+from openteam.storage.imports import import_modules
 from openteam.storage.policies import check_fits, load
 from openteam.task import Task
 from openteam.teammates import UniformRandom
@@ -43,8 +45,10 @@ class Record:
     belief: bool = False
     """Draw what the learner believes: a ghost wherever it thinks that a teammate is, as opaque as it is sure. For runs
     of ae-gpl, vae-gpl and pf-gpl."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
+        import_modules(self.imports)
         task = make(self.task).split(self.split)
         if any(name in task.pool.names for name in self.policy):
             task = dataclasses.replace(task, view=FullView())  # as teammates see

@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from openteam.commands.importing import command_line
 from openteam.errors import UserError
-from openteam.training.driver import Progress, Report, Training
+from openteam.training.driver import Progress, Report, run_folders
 from openteam.training.progress import ProgressBars
 
 
-def go_on(training: Training, label: str, logger: Report) -> None:
-    """Run in this process, with a bar."""
+def run_with_bar(folders: Sequence[Path], label: str, logger: Report, imports: Sequence[str] = ()) -> None:
+    """Bring runs to their end in this process."""
     with ProgressBars(label) as bars:
-        interruptible(lambda: training.run(both(bars, logger)), [folder.path for folder in training.folders])
+        resumable(lambda: run_folders(folders, report_to(bars, logger)), folders, imports)
 
 
-def both(first: Report, second: Report) -> Report:
-    """Report to two."""
+def report_to(*reports: Report) -> Report:
+    """Report to several."""
 
     def report(progress: Progress) -> None:
-        first(progress)
-        second(progress)
+        for one in reports:
+            one(progress)
 
     return report
 
 
-def interruptible(work: Callable[[], None], folders: Sequence[Path]) -> None:
+def resumable(work: Callable[[], None], folders: Sequence[Path], imports: Sequence[str] = ()) -> None:
     """On Ctrl-C, say how to go on: the state is already written."""
     try:
         work()
     except KeyboardInterrupt:
         target = folders[0] if len(folders) == 1 else folders[0].parent
-        raise UserError(f"Interrupted; nothing is lost. To go on: openteam resume {target}") from None
+        again = command_line(f"openteam resume {target}", imports)
+        raise UserError(f"Interrupted; nothing is lost. To go on: {again}") from None

@@ -14,25 +14,28 @@ from rich.console import Console
 from rich.table import Table
 
 from openteam.algorithms.cloning import Cloning
-from openteam.algorithms.ippo import IPPO
+from openteam.algorithms.ppo import PPO
+from openteam.algorithms.presets import ippo
 from openteam.analysis.duels import duels
 from openteam.analysis.skills import measure, play_type, types_of
 from openteam.commands.count import Count
-from openteam.commands.running import go_on
+from openteam.commands.importing import Imports
+from openteam.commands.running import run_with_bar
 from openteam.core.learner import AbstractLearner
 from openteam.drawing.duels import draw_duels
 from openteam.drawing.figures import check_picture
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
-from openteam.registry import make
+from openteam.registry import make, short_name
 from openteam.storage.checkpoint import read_header
 from openteam.storage.config import from_json
+from openteam.storage.imports import import_modules
 from openteam.storage.policies import checkpoint_of, load
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
 from openteam.tasks import TASKS
 from openteam.teammates.weights_file import SHIPPED, Member, Sizes, Weights, alone, weights_path
-from openteam.training.driver import silent, start_training
+from openteam.training.driver import create_run, silent
 from openteam.training.settings import Settings
 from openteam.views.full import FullView
 
@@ -57,8 +60,10 @@ class Add:
     """Name of a shipped file, or path of your own ending in .safetensors; by default the first word of the task."""
     temperature: float = 1.0
     """1 samples actions from the policy, 0 takes the likeliest."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
+        import_modules(self.imports)
         folder = RunFolder.open(self.run)
         path = checkpoint_of(self.run) if self.checkpoint is None else folder.checkpoint(self.checkpoint)
         trained = load(path)
@@ -110,9 +115,11 @@ class TrainTeammate:
     """1 samples actions from the policy, 0 takes the likeliest."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints, each of which can be added as a type; by default a fortieth of the run."""
-    algorithm: IPPO = dataclasses.field(default_factory=lambda: IPPO())  # a bare class would hide its values from tyro
+    algorithm: PPO = dataclasses.field(default_factory=ippo)
+    imports: Imports = ()
 
     def __call__(self) -> None:
+        import_modules(self.imports)
         settings = Settings(self.steps, self.checkpoint_every)
         run = train(self.task, self.algorithm, self.name, settings, self.seed, self.out)
         Add(run, self.name, self.sentence, None, self.among, self.weights, self.temperature)()
@@ -142,8 +149,10 @@ class Clone:
     """1 samples actions from the policy, 0 takes the likeliest."""
     width: int = Cloning.width
     """Width of all layers; equal in all members of a file."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
+        import_modules(self.imports)
         families = [family for family in make(self.task).pool.families if self.type in family.names]
         if not families:
             raise UserError(f"'{self.task}' has no type '{self.type}': {', '.join(make(self.task).pool.names)}.")
@@ -161,8 +170,10 @@ class ListTypes:
     """Which tasks; by default all but the probes."""
     episodes: int = 256
     """Episodes to measure a skill with; 0 measures none."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
+        import_modules(self.imports)
         for name in self.tasks or [name for name in TASKS if not name.startswith("probe-")]:
             task = make(name)
             table = Table("type", "split", "skill", "how it behaves", title=name)
@@ -231,8 +242,9 @@ class Duel:
 def train(task: str, learner: AbstractLearner, name: str, settings: Settings, seed: int, out: Path | None) -> Path:
     """A run whose policy sees everything, as teammates do; its folder."""
     full: Task = dataclasses.replace(make(task), view=FullView())
-    folder = out or Path("runs") / "teammates" / f"{task}-{name}"
-    go_on(start_training(full, learner, settings, [seed], [folder]), full.name, silent)
+    folder = out or Path("runs") / "teammates" / f"{short_name(task)}-{name}"
+    create_run(full, learner, settings, seed, folder)
+    run_with_bar([folder], full.name, silent)
     return folder
 
 

@@ -6,26 +6,30 @@ import jax
 import numpy as np
 import pytest
 
-from openteam.algorithms.recurrent_gpl import RecurrentGPL
+from openteam.algorithms.belief_gpl import BeliefGPL
+from openteam.algorithms.beliefs import Autoencoder
 from openteam.cli import run
 from openteam.compile_cache import once_jit
 from openteam.core import random
-from openteam.probes import vigil
+from openteam.models.agent import AgentModelSizes
+from openteam.models.belief.recurrent import AutoencoderSizes
+from openteam.models.joint_value import Factored
+from openteam.probes import remember_teammate
 from openteam.rollout.episodes import Episodes
 from openteam.storage.config import to_json
 from openteam.storage.policies import save_policy
 from openteam.storage.run_folder import RunFolder
 
-TINY = RecurrentGPL(
-    envs=2, encoder_width=4, hidden=4, representation=4, decoder_width=4, utility_width=4, rank=2, message_width=4,
-    embedding=4, readout_width=4,
+TINY = BeliefGPL(
+    belief=Autoencoder(AutoencoderSizes(4, 4, 4, 4)), envs=2, utility_width=4, pairwise=Factored(2),
+    agent_model=AgentModelSizes(4, 4, 4),
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two seeds, two checkpoints each, whose logged errors are 1, 2 and 3, 4."""
-    task, path = vigil(), tmp_path_factory.mktemp("runs")
+    task, path = remember_teammate(), tmp_path_factory.mktemp("runs")
     init = once_jit(lambda key: TINY.init(key, task.spec).model)
     for seed in (0, 1):
         settings = {"steps": 100, "checkpoint_every": 100, "evaluation_episodes": 1}

@@ -96,15 +96,15 @@ def test_runs_of_other_tasks_algorithms_settings_and_lengths_are_not_merged(tmp_
     ]
 
 
-def test_a_changed_rule_field_is_named_under_the_nearest_preset(tmp_path):
-    rule = to_json(openteam.SoftPolicyIteration(openteam.Schedule(1.0, 0.5)))
-    make_run(tmp_path / "run", [1.0], [1.0], learner=GPL_Q | {"rule": rule}, steps=1)
+def test_a_changed_control_field_is_named_under_the_nearest_preset(tmp_path):
+    control = to_json(openteam.SoftPolicyIteration(openteam.Schedule(1.0, 0.5)))
+    make_run(tmp_path / "run", [1.0], [1.0], learner=GPL_Q | {"control": control}, steps=1)
     (group,) = compare([tmp_path]).groups
-    assert str(group.algorithm) == "gpl-spi (rule.temperature.last 0.5)"
+    assert str(group.algorithm) == "gpl-spi (control.temperature.last 0.5)"
 
 
 def test_a_run_from_before_a_field_existed_has_its_default(tmp_path):
-    old = {name: value for name, value in GPL_Q.items() if name in ("class", "rule", "envs")}
+    old = {name: value for name, value in GPL_Q.items() if name in ("class", "control", "envs")}
     make_run(tmp_path / "1", [1.0], [1.0], learner=old, seed=0)
     make_run(tmp_path / "2", [1.0], [1.0], learner=GPL_Q, seed=1)
     assert [(group.shown, len(group.runs)) for group in compare([tmp_path]).groups] == [("gpl-q, unfinished", 2)]
@@ -119,9 +119,10 @@ def test_a_task_whose_parts_were_changed_is_another_task(tmp_path):
 
 
 def test_an_algorithm_of_ones_own_goes_by_its_class(tmp_path):
-    make_run(tmp_path / "1", [1.0], [1.0], learner={"class": "Mine", "envs": 1}, steps=1)
-    make_run(tmp_path / "2", [1.0], [1.0], learner={"class": "Mine", "envs": 2}, steps=1)
-    assert [group.shown for group in compare([tmp_path]).groups] == ["Mine, unfinished", "Mine (envs 2), unfinished"]
+    make_run(tmp_path / "1", [1.0], [1.0], learner={"class": "my_worlds:Mine", "envs": 1}, steps=1)
+    make_run(tmp_path / "2", [1.0], [1.0], learner={"class": "my_worlds:Mine", "envs": 2}, steps=1)
+    shown = [group.shown for group in compare([tmp_path]).groups]
+    assert shown == ["my_worlds:Mine, unfinished", "my_worlds:Mine (envs 2), unfinished"]
 
 
 def test_a_repeated_seed_counts_once_and_is_named(tmp_path):

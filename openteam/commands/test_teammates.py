@@ -6,17 +6,26 @@ import shutil
 import pytest
 
 import openteam
-from openteam.commands.teammates import parse_teammates
+from openteam.commands.teammates import parse
 from openteam.errors import UserError
 from openteam.storage.run_folder import RunFolder
 from openteam.teammates.learned import Learned
 from openteam.teammates.weights_file import Weights
 
-SMALL = ["--algorithm.envs", 8, "--algorithm.update-every", 8, "--algorithm.minibatches", 2, "--algorithm.width", 8]
+SMALL = [
+    "--algorithm.envs",
+    8,
+    "--algorithm.update-every",
+    8,
+    "--algorithm.minibatches",
+    2,
+    "--algorithm.network.width",
+    8,
+]
 
 
 def teammates(*words):
-    parse_teammates([str(word) for word in words])()
+    parse([str(word) for word in words])()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +62,7 @@ def test_a_checkpoint_along_the_way_can_be_a_member_too(copy):
 
 
 def test_a_member_plays_in_a_pool(made):
-    task = openteam.make("probe-company")
+    task = openteam.make("probe-teammate-joins")
     pool = openteam.Pool((*task.pool.families, Learned(str(made / "w.safetensors"))))
     assert pool.names == ("always-0", "always-1", "last")
     openteam.evaluate(openteam.UniformRandom(), dataclasses.replace(task, pool=pool), episodes=4)
@@ -105,4 +114,4 @@ def test_types_are_listed_with_their_skills(capsys):
 
 def test_an_unknown_subcommand_lists_those_there_are():
     with pytest.raises(UserError, match="one of train, clone, add, list, check"):
-        parse_teammates(["tarin"])
+        parse(["tarin"])

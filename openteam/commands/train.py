@@ -12,17 +12,19 @@ from rich.console import Console
 
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.commands.count import Count
-from openteam.commands.running import both, go_on, interruptible
+from openteam.commands.importing import Imports, command_line, split_imports
+from openteam.commands.running import report_to, resumable, run_with_bar
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
 from openteam.execution.processes import advance_runs, on_accelerator
-from openteam.registry import make, make_algorithm
+from openteam.registry import make, make_algorithm, short_name
+from openteam.storage.imports import import_modules
 from openteam.storage.policies import check_fits
 from openteam.task import Task
 from openteam.tasks import TASKS
 from openteam.teammates import Pool
 from openteam.teammates.trained import Trained
-from openteam.training.driver import start_training
+from openteam.training.driver import create_run
 from openteam.training.loggers import logging_to
 from openteam.training.progress import ProgressBars
 from openteam.training.settings import Settings
@@ -52,6 +54,7 @@ class Train:
     """Trained runs that join the pool of teammates, with networks of one size."""
     log: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
     """Also send metrics there. The run folder has them in any case."""
+    imports: Imports = ()
 
     def __call__(self) -> None:
         if self.seeds < 1:
@@ -60,16 +63,18 @@ class Train:
         numbers = range(self.seed, self.seed + self.seeds)
         folders = [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in numbers]
         task = with_teammates(self.task, self.teammates)
-        training = start_training(task, self.algorithm, settings, numbers, folders)
-        label = task.name
+        for seed, folder in zip(numbers, folders, strict=True):
+            create_run(task, self.algorithm, settings, seed, folder)
         with logging_to(self.log, folders) as logger:
             if self.seeds == 1 or on_accelerator():
-                go_on(training, label, logger)
+                run_with_bar(folders, task.name, logger, self.imports)
             else:
-                with ProgressBars(label) as bars:
-                    interruptible(lambda: advance_runs(folders, both(bars, logger)), folders)
+                with ProgressBars(task.name) as bars:
+                    report = report_to(bars, logger)
+                    resumable(lambda: advance_runs(folders, report, self.imports), folders, self.imports)
         console.print(f"Finished: {self.out}")
-        console.print(f"Try: openteam evaluate {folders[0]} --split {self.task.split_names[-1]} --episodes 480")
+        words = f"openteam evaluate {folders[0]} --split {self.task.split_names[-1]} --episodes 480"
+        console.print(f"Try: {command_line(words, self.imports)}")
 
 
 def with_teammates(task: Task, runs: Sequence[Path]) -> Task:
@@ -84,6 +89,8 @@ def with_teammates(task: Task, runs: Sequence[Path]) -> Task:
 
 def parse(words: list[str]) -> Train:
     """``TASK ALGORITHM`` choose the defaults that all other flags change."""
+    imports, words = split_imports(words)
+    import_modules(imports)
     names = words[:2] if len(words) >= 2 and not any(word.startswith("-") for word in words[:2]) else None
     if names is None and not {"-h", "--help"} & set(words):
         raise UserError(
@@ -91,7 +98,8 @@ def parse(words: list[str]) -> Train:
             f"Tasks: {', '.join(TASKS)}. Algorithms: {', '.join(ALGORITHMS)}."
         )
     task, algorithm = names or ("lbf", "gpl-q")
-    default = Train(Path("runs") / f"{task}-{algorithm}", make(task), make_algorithm(algorithm))
+    out = Path("runs") / f"{short_name(task)}-{short_name(algorithm)}"
+    default = Train(out, make(task), make_algorithm(algorithm), imports=imports)
     return tyro.cli(
         Train, prog=f"openteam train {task} {algorithm}", args=words[2:] if names else words, default=default,
         config=(tyro.conf.AvoidSubcommands,),

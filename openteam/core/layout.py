@@ -1,4 +1,4 @@
-"""What the numbers of an observation are, told by the world that makes them."""
+"""What the numbers of an observation mean, as declared by the world that makes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Entry:
-    """One number: within its bounds, or what stands there when its owner is absent, gone or out of sight."""
+    """One number: its meaning, its bounds, and its value while its owner is absent, gone or out of sight."""
 
     meaning: str
     low: int | float
@@ -18,7 +18,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Layout:
-    """All entries of an agent's row, all shared ones, the names of the actions, and what else one should know."""
+    """The entries of an agent's row, the shared entries, the names of the actions, and a remark for readers."""
 
     agents: tuple[Entry, ...]
     shared: tuple[Entry, ...]
@@ -28,8 +28,8 @@ class Layout:
 
 @runtime_checkable
 class Documented(Protocol):
-    """A world that can tell what its features are. Views may hide and move things, but keep to these bounds."""
+    """A world that declares its features. Views may hide and move things, but stay within these bounds."""
 
     def layout(self, slots: int) -> Layout:
-        """The layout in a team of so many: bounds may depend on it, numbers of entries never."""
+        """The layout for a team of at most ``slots``: bounds may depend on it, the number of entries never does."""
         ...

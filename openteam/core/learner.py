@@ -1,7 +1,7 @@
 """What the driver trains."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Float, Int, Key, PyTree
@@ -29,13 +29,19 @@ class AbstractLearner(eqx.Module):
     target network.
     """
 
-    joint: ClassVar[bool] = False  # acts for every slot of its task, not for the learner's alone
     envs: eqx.AbstractVar[int]
+    """Environments that collect experience side by side."""
     update_every: eqx.AbstractVar[int]
+    """Steps of each environment between two updates."""
+
+    @property
+    @abstractmethod
+    def joint(self) -> bool:
+        """Whether it acts for every slot of its task, not for the learner's alone."""
 
     @abstractmethod
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
-        """Fresh networks and optimiser."""
+        """New networks and optimiser."""
 
     @abstractmethod
     def policy(self, model: PyTree[Any], progress: Float[Array, ""]) -> AbstractPolicy:
@@ -43,7 +49,7 @@ class AbstractLearner(eqx.Module):
 
     @abstractmethod
     def frozen(self, model: PyTree[Any]) -> AbstractPolicy:
-        """How it behaves when it is evaluated or shipped: nothing explores any more, nothing is left to schedules."""
+        """How it behaves when it is evaluated or shipped: no exploration, no schedules."""
 
     @abstractmethod
     def context(self, state: TrainState, slots: int) -> PyTree[Any]:
@@ -51,6 +57,6 @@ class AbstractLearner(eqx.Module):
 
     @abstractmethod
     def update(
-        self, state: TrainState, context: PyTree[Any], chunk: Chunk, progress: Float[Array, ""]
+        self, key: Key[Array, ""], state: TrainState, context: PyTree[Any], chunk: Chunk, progress: Float[Array, ""]
     ) -> tuple[TrainState, PyTree[Any], Metrics]:
-        """One optimiser step on one chunk. ``context`` has a leading ``envs`` axis."""
+        """Learn from one chunk. ``context`` has a leading ``envs`` axis."""

@@ -12,7 +12,7 @@ from openteam.core.world import AbstractWorldState
 
 
 class AbstractOpenness(eqx.Module):
-    """The open part of the transition function. Slot 0, the learner, never leaves."""
+    """The open part of the transition function: which slots are occupied. Slot 0, the learner, never leaves."""
 
     @property
     @abstractmethod

@@ -9,11 +9,14 @@ Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 from __future__ import annotations
 
 import math
+import os
 
 import jax
 import jax.numpy as jnp
 from jax.extend import random as jax_random
 from jaxtyping import Array, Key, UInt32
+
+from openteam.errors import UserError
 
 ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 ROUNDS = 13
@@ -65,11 +68,14 @@ FUSED = jax_random.define_prng_impl(
 
 
 def key(seed: int) -> Key[Array, ""]:
-    """The root of all randomness of a run."""
-    return jax.random.key(seed, impl=FUSED)
+    """The root of all randomness of a run; of JAX's own kind if the environment says OPENTEAM_KEYS=jax."""
+    kind = os.environ.get("OPENTEAM_KEYS", "fused")
+    if kind not in ("fused", "jax"):
+        raise UserError(f"OPENTEAM_KEYS is 'fused' (ours, faster on a CPU) or 'jax'; got '{kind}'.")
+    return jax.random.key(seed, impl=FUSED if kind == "fused" else None)
 
 
-def settled(key: Key[Array, "*batch"]) -> Key[Array, "*batch"]:
-    """The same key, derived once. Otherwise XLA derives it anew in all that uses it: quick to run, slow to compile."""
+def materialise_key(key: Key[Array, "*batch"]) -> Key[Array, "*batch"]:
+    """The same key, computed once. Otherwise XLA computes it again in every use: quick to run, slow to compile."""
     data = jax.lax.optimization_barrier(jax.random.key_data(key))
     return jax.random.wrap_key_data(data, impl=jax.random.key_impl(key))

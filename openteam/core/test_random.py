@@ -8,6 +8,7 @@ from jax.extend.random import threefry_2x32
 from scipy import stats
 
 from openteam.core.random import key, threefry
+from openteam.errors import UserError
 
 
 def test_with_20_rounds_it_is_the_cipher_of_jax():
@@ -66,3 +67,11 @@ def test_any_shape_and_width_can_be_drawn(shape):
         bits = jax.random.bits(key(1), shape, dtype)
         assert bits.shape == shape
         assert bits.dtype == dtype
+
+
+def test_jax_keys_can_be_had_instead(monkeypatch):
+    monkeypatch.setenv("OPENTEAM_KEYS", "jax")
+    assert key(3) == jax.random.key(3)
+    monkeypatch.setenv("OPENTEAM_KEYS", "other")
+    with pytest.raises(UserError, match=r"'fused' .* or 'jax'; got 'other'"):
+        key(3)

@@ -7,9 +7,12 @@ foods rows``. Slot 0 is always the one who looks: the learner in its own observa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 
@@ -17,7 +20,7 @@ from jaxtyping import Array, Bool, Float, Int
 class Spec:
     """What a model must know of a task.
 
-    ``most_agents``, the largest team of the task and its splits, is there for methods with inputs of fixed size only;
+    ``max_agents``, the largest team of the task and its splits, is there for methods with inputs of fixed size only;
     None where nobody said. Everything else that is learned works in teams of any size.
     """
 
@@ -25,37 +28,56 @@ class Spec:
     shared_features: int
     actions: int
     time_limit_terminates: bool = True
-    most_agents: int | None = None
+    max_agents: int | None = None
 
 
 class Observation(eqx.Module):
     """What one agent sees. Row 0 of ``agents`` is the viewer itself."""
 
-    agents: Float[Array, "*batch slots feat"]  # x of the paper, one row a slot
+    agents: Float[Array, "*batch slots feat"]  # x of the paper, one row per slot
     shared: Float[Array, "*batch shared"]  # u of the paper
     visible: Bool[Array, "*batch slots"]  # rows of absent or unseen agents are False
     legal: Bool[Array, "*batch actions"]  # the viewer's actions that have an effect
 
 
-class TimeStep(eqx.Module):
-    """What the learner receives when it arrives at an observation.
+class View(eqx.Module):
+    """All that an agent may know when it decides, besides its memory.
 
-    ``reward``, ``discount`` and ``ends`` belong to the transition that led here. When that transition closed an
-    episode, ``obs`` already opens the next one and ``final_obs`` is the true successor; otherwise both are equal.
+    Two worlds that differ only in what is hidden give equal views, so nothing here tells of arrivals out of sight.
     """
 
     obs: Observation
-    reward: Float[Array, "*batch"]
-    discount: Float[Array, "*batch"]  # 0 only where the task truly terminated, not at a mere time limit
-    starts: Bool[Array, "*batch"]  # obs opens an episode
-    ends: Bool[Array, "*batch"]  # the transition that led here closed one
-    joined: Bool[Array, "*batch slots"]  # this slot's occupant is new in final_obs
-    final_obs: Observation
+    starts: Bool[Array, "*batch"]  # the viewer's first observation of an episode: nothing is remembered
+    new: Bool[Array, "*batch slots"]  # somebody is visible here who is not whom the viewer last saw here
+    previous_action: Int[Array, "*batch"]  # the viewer's own, NO_ACTION at the start
 
     @property
     def fresh(self) -> Bool[Array, "*batch slots"]:
-        """Slots of ``obs`` of which nothing may be remembered."""
-        return self.starts[..., None] | self.joined
+        """Slots of which nothing may be remembered."""
+        return self.starts[..., None] | self.new
+
+
+NO_ACTION = -1
+
+
+def first_view(obs: Observation) -> View:
+    """The view of an agent whose episode begins with this observation."""
+    batch = obs.visible.shape[:-1]
+    return View(obs, jnp.ones(batch, bool), obs.visible, jnp.full(batch, NO_ACTION, jnp.int32))
+
+
+class TimeStep(eqx.Module):
+    """What the learner receives after a transition.
+
+    ``reward``, ``discount`` and ``ends`` belong to the transition that led here. If it ended an episode, ``view``
+    already opens the next one and ``final_view`` is the true successor; otherwise both are equal.
+    """
+
+    view: View
+    reward: Float[Array, "*batch"]
+    discount: Float[Array, "*batch"]  # 0 only where the task truly terminated, not at a mere time limit
+    ends: Bool[Array, "*batch"]  # the transition closed an episode
+    final_view: View
 
 
 class Truth(eqx.Module):
@@ -63,7 +85,7 @@ class Truth(eqx.Module):
 
     actions: Int[Array, "*batch slots"]  # the joint action, as chosen
     exists: Bool[Array, "*batch slots"]
-    types: Int[Array, "*batch slots"]  # index into the pool's members; meaningless for slot 0
+    type_ids: Int[Array, "*batch slots"]  # index into the pool's members; meaningless for slot 0
     rewards: Float[Array, "*batch slots"]  # everybody's reward
     agents: Float[Array, "*batch slots feat"]  # the full state, whatever the view hides
     shared: Float[Array, "*batch shared"]
@@ -72,12 +94,26 @@ class Truth(eqx.Module):
 class Chunk(eqx.Module):
     """A time-major piece of experience of T steps, shape ``[time, envs, ...]``.
 
-    ``timesteps`` has T + 1 entries: entry t was acted on, entry t + 1 is where the action led. ``memory[t]`` is the
-    learner's memory after it saw ``timesteps[t]``; ``before`` is its memory before the first.
+    ``memory[t]`` is the learner's memory after it saw ``timesteps[t]``; ``before`` is its memory before the first.
     """
 
-    timesteps: TimeStep
+    sequence: TimeStep  # T + 1 entries: each action leads from one to the next
     actions: Int[Array, "time envs"]
     truth: Truth
     before: Any
     memory: Any
+
+    @property
+    def timesteps(self) -> TimeStep:
+        """Where each action was chosen."""
+        return jax.tree.map(lambda leaf: leaf[:-1], self.sequence)
+
+    @property
+    def next_timesteps(self) -> TimeStep:
+        """Where each action led."""
+        return jax.tree.map(lambda leaf: leaf[1:], self.sequence)
+
+
+def over_chunk(function: Any, *common: Any) -> Any:
+    """Apply what is written for one step of one environment to ``[time, envs, ...]``, first arguments in common."""
+    return jax.vmap(jax.vmap(partial(function, *common)))

@@ -20,14 +20,24 @@ class AbstractView(eqx.Module):
     def __call__(
         self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
     ) -> Observation:
-        """Look."""
+        """What the agent in slot ``viewer`` observes."""
 
     @abstractmethod
     def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
-        """What of the world's picture is in sight, as a coarse mask: an entry a cell of a grid, or one for all."""
+        """Which cells of a grid are in sight, for pictures; one entry for all if the world has no cells."""
 
 
 def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:
     """Swap row 0 and the viewer's row."""
     index = jnp.arange(len(rows))
     return rows[jnp.where(index == 0, viewer, jnp.where(index == viewer, 0, index))]
+
+
+def meet(
+    visits: Int[Array, "slots"], last_seen: Int[Array, "slots"], visible: Bool[Array, "slots"]
+) -> tuple[Bool[Array, "slots"], Int[Array, "slots"]]:
+    """Who is new to a viewer, and whom it has last seen in every slot after this.
+
+    A slot's visit is a number that changes with its occupant. Only a visible occupant can be recognised or met.
+    """
+    return visible & (visits != last_seen), jnp.where(visible, visits, last_seen)

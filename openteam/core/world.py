@@ -21,7 +21,7 @@ class AbstractWorld(eqx.Module, Generic[State]):
     """One world, one environment. The number of slots is that of ``present``, never a field.
 
     A world knows nothing of types, policies, lifetimes or views. All methods are pure and can be compiled. Draw your
-    random numbers in one call to ``jax.random.uniform`` where you can: keys are dearer than numbers.
+    random numbers in one call to ``jax.random.uniform`` where you can: splitting keys costs more than drawing numbers.
     """
 
     @property
@@ -53,32 +53,32 @@ class AbstractWorld(eqx.Module, Generic[State]):
 
     @abstractmethod
     def features(self, state: State) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
-        """The full state: x, one row a slot, and u. Rows of absent slots are placeholders."""
+        """The full state: x, one row per slot, and u. Rows of absent slots are placeholders."""
 
     @abstractmethod
     def check(self, slots: int) -> None:
-        """Raise a ``UserError`` if so many agents cannot live here."""
+        """Raise a ``UserError`` if a team of ``slots`` agents does not fit into this world."""
 
 
 @runtime_checkable
 class Drawable(Protocol):
-    """A world that can show itself."""
+    """A world that can be drawn."""
 
     def rgb(self, state: Any) -> np.ndarray:
         """A picture, ``[height, width, 3]`` of bytes."""
         ...
 
     def text(self, state: Any) -> str:
-        """The same in characters."""
+        """The same as text."""
         ...
 
 
 @runtime_checkable
 class GridWorld(Protocol):
-    """A world on a square grid that can pretend there is less than there is: all that a partial view needs.
+    """A world on a square grid that can hide agents and objects of a state: all that a partial view needs.
 
-    Objects are whatever stands on the grid besides agents: food, prey, destinations. What these methods return is for
-    ``features`` only; nobody steps it.
+    Objects are whatever stands on the grid besides agents: food, prey, destinations. The states that these methods
+    return are for ``features`` only, never for ``step``.
     """
 
     @property
@@ -86,8 +86,8 @@ class GridWorld(Protocol):
         """Rows and columns."""
         ...
 
-    def places(self, state: Any) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
-        """The cells, (row, column), of all agents and objects; where somebody is absent, any."""
+    def positions(self, state: Any) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
+        """The cells, (row, column), of all agents and objects; any cell for one who is absent."""
         ...
 
     def relocate(self, state: Any, agents: Int[Array, "slots 2"], objects: Int[Array, "objects 2"]) -> Any:
@@ -95,13 +95,13 @@ class GridWorld(Protocol):
         ...
 
     def hide(self, state: Any, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]) -> Any:
-        """The same state where these agents are absent and these objects as if gone."""
+        """The same state without these agents and objects."""
         ...
 
 
 @runtime_checkable
 class LocatingWorld(Protocol):
-    """A world on a square grid whose features say where agents are: all that a picture of a belief needs."""
+    """A world on a square grid with features that say where agents are: all that a picture of a belief needs."""
 
     @property
     def size(self) -> int:
@@ -109,5 +109,5 @@ class LocatingWorld(Protocol):
         ...
 
     def locate(self, agents: Float[Array, "*batch feat"]) -> Float[Array, "*batch 2"]:
-        """The (row, column) of agents with these features, which may be decoded and so lie between cells."""
+        """The (row, column) of agents with these features; decoded features may lie between cells."""
         ...

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from openteam.core.belief import AbstractBeliever, Belief
-from openteam.core.policy import AbstractPolicy
-from openteam.core.random import key as make_key
+from openteam.core.policy import AbstractPolicy, Belief
 from openteam.core.world import AbstractWorld, LocatingWorld
 from openteam.errors import UserError
+from openteam.rollout.belief_scores import explanation_shapes
 from openteam.task import Task
 
 GHOST = "#ff1493"  # nothing else is as pink
@@ -25,14 +23,7 @@ DASHES = 8  # of a rim, so that nobody takes it for a body
 def check_ghosts(policy: AbstractPolicy, task: Task, who: str = "") -> None:
     """Raise unless this policy believes its teammates to be somewhere, and the world can tell where."""
     locating(task.world)
-
-    def believed() -> Belief | None:
-        if not isinstance(policy, AbstractBeliever):
-            return None
-        timestep = task.reset(make_key(0))[1]
-        return policy.reveal(make_key(0), policy.start(task.slots), timestep.obs, timestep.fresh)[2]
-
-    belief = eqx.filter_eval_shape(believed)
+    belief = explanation_shapes(policy, task).belief
     if belief is None or belief.agents is None:
         raise UserError(
             f"{who or type(policy).__name__} does not infer where its teammates are, so its belief cannot be drawn: "

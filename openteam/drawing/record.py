@@ -13,15 +13,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Key, UInt8
+from jaxtyping import Array, Bool, UInt8
 
-from openteam.core.belief import AbstractBeliever, Belief
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractPolicy, Belief
 from openteam.core.random import key as make_key
-from openteam.core.types import TimeStep
 from openteam.core.world import Drawable
 from openteam.drawing.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts
 from openteam.errors import UserError
+from openteam.rollout.episodes import Step, play
 from openteam.task import Task
 
 DIMMED = 0.55  # the brightness of what the learner does not see
@@ -70,46 +69,27 @@ def record_all(
         raise UserError(f"A recording needs at least 1 episode; got {episodes}.")
     if belief:
         check_ghosts(policy, task, learner)
-    keys = jax.random.split(make_key(seed), episodes)
-    states, rewards, ends, beliefs = jax.device_get(_play(task, policy, keys, belief))
+    played = jax.device_get(play(task, policy, make_key(seed), episodes, keep_belief if belief else keep_world))
     recordings = []
-    for number, length in enumerate((ends.argmax(1) + 1).tolist()):
-        frames = [_pick(states, number, n) for n in range(length + 1)]
-        held = [_pick(beliefs, number, n) for n in range(length)] if belief else ()
-        recordings.append(Recording(frames, rewards[number, :length], learner, held))
+    for number, length in enumerate(played.lengths.tolist()):
+        before, after, rewards, held = (_pick(part, number, length) for part in played.kept)
+        recordings.append(Recording([before[0], *after], np.array(rewards), learner, held if belief else ()))
     return recordings
 
 
-def _pick(tree: Any, episode: int, step: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[episode, step], tree)
+def keep_world(step: Step) -> tuple[Any, Any, Array, None]:
+    """The world before and after a step, and the learner's reward."""
+    return step.env.world, step.after.world, step.timestep.reward, None
 
 
-@eqx.filter_jit
-def _play(
-    task: Task, policy: AbstractPolicy, keys: Key[Array, "episodes"], belief: bool
-) -> tuple[Any, Array, Array, Belief | None]:
-    def act(key: Array, memory: Any, timestep: TimeStep) -> tuple[Array, Any, Belief | None]:
-        if belief and isinstance(policy, AbstractBeliever):
-            return policy.reveal(key, memory, timestep.obs, timestep.fresh)
-        return *policy.act(key, memory, timestep.obs, timestep.fresh), None
+def keep_belief(step: Step) -> tuple[Any, Any, Array, Belief | None]:
+    """The same, and what the learner believed when it acted."""
+    return step.env.world, step.after.world, step.timestep.reward, step.decision.explanation.belief
 
-    def episode(key: Array) -> tuple[Any, Array, Array, Belief | None]:
-        k_start, k_steps = jax.random.split(key)
-        env, timestep = task.reset(k_start)
 
-        def step(carry: tuple, number: Array) -> tuple:
-            env, timestep, memory = carry
-            k_act, k_env = jax.random.split(jax.random.fold_in(k_steps, number))
-            action, memory, held = act(k_act, memory, timestep)
-            env, timestep, _ = task.advance(k_env, env, action)
-            return (env, timestep, memory), (env.world, timestep.reward, timestep.ends, held)
-
-        first = (env, timestep, policy.start(task.slots))
-        _, (worlds, rewards, ends, beliefs) = jax.lax.scan(step, first, jnp.arange(task.horizon))
-        worlds = jax.tree.map(lambda start, rest: jnp.concatenate([start[None], rest]), env.world, worlds)
-        return worlds, rewards, ends, beliefs
-
-    return jax.vmap(episode)(keys)
+def _pick(tree: Any, episode: int, steps: int) -> list[Any]:
+    """The first steps of one of several episodes."""
+    return [jax.tree.map(lambda leaf, n=n: leaf[n, episode], tree) for n in range(steps)]
 
 
 def write_recordings(path: Path, task: Task, recordings: list[Recording], frames: int = SHEET_FRAMES) -> None:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 from openteam.analysis.duels import duels
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
 from openteam.drawing.duels import draw_duels
 from openteam.errors import UserError
 from openteam.registry import make
@@ -16,14 +16,11 @@ from openteam.teammates import AbstractFamily, Pool
 from openteam.worlds.fortattack import ACTION_NAMES
 
 
-class Always(AbstractPolicy):
+class Always(AbstractMemoryless):
     action: jax.Array
 
-    def start(self, slots):
-        return ()
-
-    def act(self, key, memory, obs, fresh):
-        return self.action, memory
+    def decide(self, key, memory, view):
+        return Decision(self.action, memory, Explanation())
 
 
 class Simple(AbstractFamily):

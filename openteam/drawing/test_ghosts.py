@@ -11,7 +11,7 @@ from PIL import Image
 import openteam
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.commands.record import Record
-from openteam.core.belief import AbstractBeliever, Belief
+from openteam.core.policy import AbstractMemoryless, Belief, Decision, Explanation
 from openteam.drawing.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts, locating
 from openteam.drawing.record import CAPTION, draw_frames, record, record_all
 from openteam.errors import UserError
@@ -23,18 +23,16 @@ UNIT = 20  # pixels a cell
 PINK = tuple(int(GHOST[at : at + 2], 16) for at in (1, 3, 5))
 
 
-class Sure(AbstractBeliever):
+class Sure(AbstractMemoryless):
     """Moves at random and believes what it sees, or, if it is no seer, nothing of where anybody is."""
 
     seer: bool = True
 
-    def start(self, slots):
-        return None
-
-    def reveal(self, key, memory, obs, fresh):
-        exists = obs.visible[None].astype(jnp.float32)
-        action = jax.random.randint(key, (), 0, len(obs.legal))
-        return action, memory, Belief(jnp.ones(1), exists, None, obs.agents[None] if self.seer else None, None)
+    def decide(self, key, memory, view):
+        exists = view.obs.visible[None].astype(jnp.float32)
+        action = jax.random.randint(key, (), 0, len(view.obs.legal))
+        belief = Belief(jnp.ones(1), exists, None, view.obs.agents[None] if self.seer else None, None)
+        return Decision(action, memory, Explanation(belief=belief))
 
 
 def believe(*hypotheses):

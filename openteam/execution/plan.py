@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from openteam.errors import UserError
-from openteam.registry import make, make_algorithm
+from openteam.registry import make, make_algorithm, short_name
 from openteam.storage.changes import describe, differences, with_change
 from openteam.storage.config import from_json, to_json
 from openteam.storage.run_folder import RunFolder
@@ -31,6 +31,7 @@ KEYS: dict[str, str] = {
     "set": "a table of settings, as in {'algorithm.envs' = 64}",
     "name": "a word that replaces the algorithm's name in folders",
     "out": "a folder",
+    "import": "a list of modules, at the top",
     "runs": "a list of tables",
 }
 
@@ -94,6 +95,7 @@ class PlannedRun:
 def read_plan(path: Path) -> list[PlannedRun]:
     """All runs of a plan file, first seeds first, so that there is something to compare early on."""
     plan = _parse(path)
+    plan.pop("import", None)
     blocks = plan.pop("runs", [{}])
     if not _is_list_of(blocks, dict):
         raise UserError(f"{path}: 'runs' must be {KEYS['runs']}; got {blocks!r}.")
@@ -103,6 +105,14 @@ def read_plan(path: Path) -> list[PlannedRun]:
             raise UserError(f"{path} plans two runs in {run.folder}. Give one of them another name or out.")
     ranks = {seed: rank for rank, seed in enumerate(dict.fromkeys(run.seed for run in planned))}
     return sorted(planned, key=lambda run: ranks[run.seed])
+
+
+def planned_imports(path: Path) -> tuple[str, ...]:
+    """The modules that a plan's tasks and algorithms are in, if they are not ours."""
+    modules = _parse(path).get("import", [])
+    if not _is_list_of(modules, str):
+        raise UserError(f"{path}: 'import' must be {KEYS['import']}; got {modules!r}.")
+    return tuple(modules)
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -132,7 +142,7 @@ def _expand(path: Path, plan: dict[str, Any], block: dict[str, Any]) -> list[Pla
     return [
         PlannedRun(
             task, algorithm, seed, Settings(**numbers),
-            Path(given["out"]) / task / given.get("name", algorithm) / f"seed-{seed}", frozen,
+            Path(given["out"]) / short_name(task) / given.get("name", short_name(algorithm)) / f"seed-{seed}", frozen,
         )
         for task in given["tasks"]
         for algorithm in given["algorithms"]
@@ -141,7 +151,7 @@ def _expand(path: Path, plan: dict[str, Any], block: dict[str, Any]) -> list[Pla
 
 
 def _check_key(path: Path, key: str, value: Any) -> None:
-    if key not in KEYS or key == "runs":
+    if key not in KEYS or key in ("runs", "import"):
         close = get_close_matches(key, KEYS, n=1)
         hint = f" Did you mean '{close[0]}'?" if close and close[0] != key else ""
         raise UserError(f"{path} has a key '{key}' that plans do not know here.{hint} Known: {', '.join(KEYS)}.")

@@ -16,18 +16,19 @@ from typing import NoReturn
 import jax
 
 from openteam.errors import UserError
-from openteam.training.driver import Progress, Report, resume_training
+from openteam.storage.imports import import_modules
+from openteam.training.driver import Progress, Report, run_folders
 
 Worker = tuple[SpawnProcess, int, Path]
 
 
-def advance_runs(folders: Sequence[Path], report: Report) -> None:
+def advance_runs(folders: Sequence[Path], report: Report, imports: Sequence[str] = ()) -> None:
     """Bring runs that exist on disk to their end, as many at a time as there are cores. One that fails ends all."""
 
     def fail(folder: Path, message: str) -> NoReturn:
         raise UserError(message)
 
-    work_through(folders, lambda folder, progress: report(progress), fail)
+    work_through(folders, lambda folder, progress: report(progress), fail, imports=imports)
 
 
 def work_through(
@@ -36,8 +37,12 @@ def work_through(
     failed: Callable[[Path, str], None],
     *,
     processes: int | None = None,
+    imports: Sequence[str] = (),
 ) -> None:
-    """Bring runs to their end, one process a core. ``folders`` is asked for the next run only when a core is free."""
+    """Bring runs to their end, one process a core. ``folders`` is asked for the next run only when a core is free.
+
+    Every process imports the modules ``imports``, in which it finds classes that are not ours.
+    """
     waiting = iter(folders)
     running: dict[Connection, Worker] = {}
     free = cores()[:processes]
@@ -45,7 +50,7 @@ def work_through(
         while True:
             while free and (folder := next(waiting, None)) is not None:
                 core = free.pop(0)
-                connection, process = _start(folder, core)
+                connection, process = _start(folder, core, imports)
                 running[connection] = (process, core, folder)
             if not running:
                 return
@@ -65,11 +70,11 @@ def cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
-def _start(folder: Path, core: int) -> tuple[Connection, SpawnProcess]:
+def _start(folder: Path, core: int, imports: Sequence[str]) -> tuple[Connection, SpawnProcess]:
     """A worker on its core, deaf to Ctrl-C: who started it will tell it to stop, once."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(folder, core, theirs), daemon=True)
+    process = context.Process(target=_work, args=(folder, core, imports, theirs), daemon=True)
     with _deaf_to_interrupts():
         process.start()
     theirs.close()
@@ -121,7 +126,7 @@ def _stop(processes: Sequence[SpawnProcess]) -> None:
         process.join()
 
 
-def _work(folder: Path, core: int, connection: Connection) -> None:
+def _work(folder: Path, core: int, imports: Sequence[str], connection: Connection) -> None:
     """A worker: pinned before the backend starts, so that it gets one thread."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
@@ -129,8 +134,9 @@ def _work(folder: Path, core: int, connection: Connection) -> None:
     with contextlib.suppress(KeyboardInterrupt):
         signal.signal(signal.SIGTERM, _interrupted)
         try:
+            import_modules(imports)
             with alone_in(folder):
-                resume_training(folder).run(send)
+                run_folders([folder], send)
             send(None)
         except UserError as error:
             send(str(error))

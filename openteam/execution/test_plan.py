@@ -19,7 +19,7 @@ from openteam.storage.run_folder import RunFolder
 PLANS = Path(__file__).parents[2] / "plans"
 SMALL = {
     "algorithm.envs": 4,
-    "algorithm.width": 4,
+    "algorithm.network.width": 4,
     "algorithm.update_every": 4,
     "algorithm.minibatches": 1,
     "algorithm.epochs": 1,
@@ -46,13 +46,14 @@ def test_a_plan_is_a_product_and_first_seeds_come_first(tmp_path):
 
 
 def test_a_table_of_runs_changes_what_the_top_says(tmp_path):
-    blocks = [{}, {"tasks": ["lbf"], "steps": 6.4e6, "name": "wide", "set": {"algorithm.width": 9, "task.horizon": 7}}]
+    wide = {"algorithm.network.width": 9, "task.horizon": 7}
+    blocks = [{}, {"tasks": ["lbf"], "steps": 6.4e6, "name": "wide", "set": wide}]
     first, second = read_plan(write_plan(tmp_path, runs=blocks))
     assert (first.settings.steps, second.settings.steps) == (320, 6_400_000)
     assert second.folder == tmp_path / "runs/lbf/wide/seed-0"
     config = second.config
-    assert (config["learner"]["width"], config["learner"]["envs"], config["task"]["horizon"]) == (9, 4, 7)
-    assert first.config["learner"]["width"] == 4
+    assert (config["learner"]["network"]["width"], config["learner"]["envs"], config["task"]["horizon"]) == (9, 4, 7)
+    assert first.config["learner"]["network"]["width"] == 4
 
 
 def test_the_shipped_plan_is_the_papers_comparison():
@@ -72,10 +73,14 @@ def test_the_shipped_plan_is_the_papers_comparison():
         ({"out": None}, "does not say 'out'"),
         ({"set": {"envs": 3}}, "'set' must be a table of settings"),
         ({"set": {"algorithm.evns": 3}}, "There is no setting 'algorithm.evns'"),
-        ({"set": {"algorithm.width": 0}}, "IPPO's width must be positive"),
+        ({"set": {"algorithm.network.width": 0}}, "SetNetworks's width must be positive"),
         ({"algorithms": ["ipo"]}, "Did you mean 'ippo'"),
         ({"tasks": ["probe-constnat"]}, "Did you mean 'probe-constant'"),
         ({"runs": [{}, {}]}, "plans two runs in"),
+        ({"import": "my_worlds"}, "'import' must be a list of modules, at the top; got 'my_worlds'"),
+        ({"import": ["my_wordls"]}, "There is no module 'my_wordls'"),
+        ({"runs": [{"import": ["my_worlds"]}]}, "a key 'import' that plans do not know here"),
+        ({"tasks": ["my_worlds:maze"]}, "my_worlds:maze is used here"),
         ({"runs": [{"stesp": 1}]}, "Did you mean 'steps'"),
     ],
 )
@@ -110,8 +115,8 @@ def test_finished_runs_are_skipped_begun_ones_resumed_and_the_rest_started(tmp_p
 
 def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_the_planned_one(tmp_path):
     read_plan(write_plan(tmp_path))[0].begin()
-    (other,) = read_plan(write_plan(tmp_path, steps=640, set=SMALL | {"algorithm.width": 8}))
-    with pytest.raises(UserError, match=r"other settings than planned: learner\.width 4, settings\.steps 320"):
+    (other,) = read_plan(write_plan(tmp_path, steps=640, set=SMALL | {"algorithm.network.width": 8}))
+    with pytest.raises(UserError, match=r"other settings than planned: learner\.network\.width 4, settings\.steps 320"):
         other.check()
 
 

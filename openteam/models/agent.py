@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from openteam.core.types import Observation
-from openteam.models.graph import Graph
-from openteam.models.layers import MLP, Linear, relu_sum
-from openteam.models.lstm import Memory
+from openteam.errors import check_positive
+from openteam.models.graph import AbstractGraph, CompleteGraph
+from openteam.models.layers import MLP, Linear
+from openteam.models.lstm import LSTMState
 from openteam.models.types import TypeInference
 
 
@@ -25,7 +26,7 @@ class RelationalForwardModel(eqx.Module):
     edge_out: Linear
     node: MLP
     readout: MLP
-    graph: Graph = eqx.field(static=True)
+    graph: AbstractGraph
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class RelationalForwardModel(eqx.Module):
         width: int,
         embedding: int,
         readout_width: int,
-        graph: Graph = "complete",
+        graph: AbstractGraph = CompleteGraph(),
     ):
         k_edge, k_out, k_node, k_read = jax.random.split(key, 4)
         self.edge_in = Linear(k_edge, (type_size, type_size), width)
@@ -53,26 +54,32 @@ class RelationalForwardModel(eqx.Module):
         node = self.node.layers[0]
         wide = jnp.concatenate([*self.edge_in.weights, node.weights[0]], 1)  # one product: narrow ones are slow
         sent, received, kept = jnp.split(types @ wide, 3, -1)
-        edges = sent, received + self.edge_in.bias
-        if self.graph == "complete":
-            summed, senders = relu_sum(*edges, weight), weight.sum() - weight
-        else:
-            summed, senders = star_relu_sum(*edges, weight)
+        summed, senders = self.graph.relu_sum(sent, received + self.edge_in.bias, weight)
         messages = summed @ self.edge_out.weights[0] + senders[:, None] * self.edge_out.bias
         return self.readout(self.node.rest(kept + messages @ node.weights[1] + node.bias))
 
 
-def star_relu_sum(
-    sender: Float[Array, "slots width"], receiver: Float[Array, "slots width"], weight: Float[Array, "slots"]
-) -> tuple[Float[Array, "slots width"], Float[Array, "slots"]]:
-    """Sums of weight_k relu(sender_k + receiver_j) where the learner hears all teammates and they only hear it.
+class AgentModelSizes(eqx.Module):
+    """Sizes of a relational forward model. Defaults are those behind the paper's foraging results."""
 
-    Also how many each of them hears.
-    """
-    others = weight.at[0].set(0)
-    from_learner = weight[0] * jax.nn.relu(sender[0] + receiver)
-    to_learner = others @ jax.nn.relu(sender + receiver[0])
-    return from_learner.at[0].set(to_learner), jnp.full_like(weight, weight[0]).at[0].set(others.sum())
+    width: int = eqx.field(static=True, default=30)
+    """Width of the edge and node networks' hidden layers."""
+    embedding: int = eqx.field(static=True, default=70)
+    """Length of messages and node embeddings."""
+    readout_width: int = eqx.field(static=True, default=20)
+    """Width of the read-out's hidden layer."""
+
+    def __check_init__(self) -> None:
+        check_positive(self, "width", "embedding", "readout_width")
+
+    def build(
+        self, key: Key[Array, ""], type_size: int, actions: int, graph: AbstractGraph = CompleteGraph()
+    ) -> RelationalForwardModel:
+        """A model of these sizes with new parameters."""
+        return RelationalForwardModel(
+            key, type_size, actions, width=self.width, embedding=self.embedding, readout_width=self.readout_width,
+            graph=graph,
+        )  # fmt: skip
 
 
 class AgentModel(eqx.Module):
@@ -85,22 +92,22 @@ class AgentModel(eqx.Module):
     types: TypeInference | None
     actions: RelationalForwardModel
 
-    def start(self, slots: int) -> Memory | None:
+    def start(self, slots: int) -> LSTMState | None:
         return None if self.types is None else self.types.start(slots)
 
     def step(
         self,
-        memory: Memory | None,
+        state: LSTMState | None,
         value_types: Float[Array, "slots type"],
         obs: Observation,
         fresh: Bool[Array, "slots"],
-    ) -> tuple[Float[Array, "slots actions"], Memory | None]:
-        """Logits of everybody's next action after one more observation, of which the value model made these types."""
+    ) -> tuple[Float[Array, "slots actions"], LSTMState | None]:
+        """Logits of everybody's next action after one more observation; ``value_types`` are the value model's."""
         if self.types is None:
             return self.actions(value_types, obs.visible), None
-        assert memory is not None
-        types, memory = self.types.step(memory, obs, fresh)
-        return self.actions(types, obs.visible), memory
+        assert state is not None
+        types, state = self.types.step(state, obs, fresh)
+        return self.actions(types, obs.visible), state
 
 
 def action_log_likelihood(

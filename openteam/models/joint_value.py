@@ -3,212 +3,206 @@
 Q(H, a) = sum_j Q_j(a_j) + sum over unordered pairs Q_jk(a_j, a_k)            (paper, "Joint Action Value Model")
 Qbar(H, a_i) = expectation of Q(H, a) over the agent model's a_-i              (paper, "Action Selection")
 
-Pairwise utilities have low rank: Q_jk(a_j, a_k) = F_j[:, a_j] . F_k[:, a_k]. With one factor per agent (the paper's
-section) the sum over pairs is (|sum_j f_j|^2 - sum_j |f_j|^2) / 2 with f_j = F_j e_j, e_j being a one-hot action or a
-probability vector: linear in the team. With one factor per ordered pair (the appendix) it is quadratic.
-
-CIAO (Wang et al., 2024) gives utilities a sign, and may leave only the pairs that the learner is part of: the star.
-A sign is given to each entry of Q_jk, after the product, so these pairs are written out.
+How Q_jk follows from the types of j and k is a setting: the paper has two forms. CIAO (Wang et al., 2024) gives
+utilities a sign and may keep only the pairs that include the learner: the star. The sign belongs to each entry of
+Q_jk, after the product, so these pairs are stored as tables.
 """
 
+import dataclasses
 from abc import abstractmethod
-from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.models.graph import Graph
+from openteam.errors import UserError, check_positive
+from openteam.models.graph import AbstractGraph, CompleteGraph, StarGraph
 from openteam.models.layers import MLP, side_by_side
-
-Pairwise = Literal["factored", "edge"]
-PairRange = Literal["free", "positive", "negative"]
-IndividualRange = Literal[PairRange, "zero"]
+from openteam.models.utilities import AbstractUtilities, AgentFactors, EdgeFactors, StarTable
 
 
-class AbstractUtilities(eqx.Module):
-    """Q_j and what gives Q_jk, for one state."""
+class AbstractPairwise(eqx.Module):
+    """Which pairs of agents have a utility and how it follows from their types. Settings only, no parameters."""
 
-    singular: eqx.AbstractVar[Float[Array, "slots actions"]]
+    @property
+    @abstractmethod
+    def graph(self) -> AbstractGraph:
+        """Whose pairs have a utility."""
+
+    @property
+    @abstractmethod
+    def nonnegative(self) -> bool:
+        """No utility can be below zero, so negative returns cannot be learned."""
 
     @abstractmethod
-    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
-        """Sum over unordered pairs of Q_jk, each agent's action being a one-hot row or independently distributed."""
+    def network(self, key: Key[Array, ""], type_size: int, actions: int, width: int) -> MLP:
+        """MLP_delta with new parameters."""
 
     @abstractmethod
-    def with_learner(
-        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
-    ) -> Float[Array, "actions"]:
-        """For each action of the learner: sum over the others k of the expected Q_0k."""
+    def __call__(self, singular: MLP, pairwise: MLP, types: Float[Array, "slots type"]) -> AbstractUtilities:
+        """Utilities of all slots from MLP_beta, MLP_delta and the types, of which the first is the learner's."""
 
 
-class FactoredUtilities(AbstractUtilities):
-    """One factor per agent."""
+class AbstractLowRank(AbstractPairwise):
+    """Pairs of all agents, as products of factors."""
 
-    singular: Float[Array, "slots actions"]
-    factors: Float[Array, "slots rank actions"]
+    rank: eqx.AbstractVar[int]
 
-    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
-        f = self.projected(choice, exists)
-        return 0.5 * ((f.sum(0) ** 2).sum() - (f**2).sum())
+    @property
+    def graph(self) -> CompleteGraph:
+        return CompleteGraph()
 
-    def with_learner(
-        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
-    ) -> Float[Array, "actions"]:
-        others = self.projected(choice, exists.at[0].set(0)).sum(0)
-        return (others[:, None] * self.factors[0]).sum(0)
+    @property
+    def nonnegative(self) -> bool:
+        return False
 
-    def projected(
-        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
-    ) -> Float[Array, "slots rank"]:
-        return (self.factors * choice[:, None]).sum(-1) * exists[:, None]
+    @abstractmethod
+    def learner_factors(
+        self, pairwise: MLP, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> tuple[Float[Array, "slots rank actions"], Float[Array, "slots rank actions"]]:
+        """The two factors of the pair of the learner and each agent: the learner's and the other's."""
 
 
-class EdgeUtilities(AbstractUtilities):
-    """One factor per ordered pair: Q_jk(a_j, a_k) = M_jk[:, a_j] . M_kj[:, a_k]."""
+class Factored(AbstractLowRank):
+    """Q_jk = F_j . F_k with a factor per agent, F_j = MLP_delta(theta_j, theta_i): the paper's section. Linear."""
 
-    singular: Float[Array, "slots actions"]
-    factors: Float[Array, "slots slots rank actions"]
+    rank: int = eqx.field(static=True, default=5)
+    """K, the number of rows of a factor."""
 
-    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
-        m = (self.factors * choice[:, None, None]).sum(-1)
-        pair = (m * m.transpose(1, 0, 2)).sum(-1) * exists[:, None] * exists[None]
-        return 0.5 * (pair.sum() - jnp.trace(pair))
+    def __check_init__(self) -> None:
+        check_positive(self, "rank")
 
-    def with_learner(
-        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
-    ) -> Float[Array, "actions"]:
-        others = (self.factors[:, 0] * choice[:, None]).sum(-1) * exists.at[0].set(0)[:, None]
-        return (others[:, :, None] * self.factors[0]).sum((0, 1))
+    def network(self, key: Key[Array, ""], type_size: int, actions: int, width: int) -> MLP:
+        return MLP(key, (type_size,) * 2, width, width, self.rank * actions)
 
+    def __call__(self, singular: MLP, pairwise: MLP, types: Float[Array, "slots type"]) -> AgentFactors:
+        # Both networks read the same inputs: one wide product for their first layers.
+        wide = side_by_side(singular.layers[0], pairwise.layers[0])
+        alone, paired = jnp.split(wide(types, types[:1]), 2, -1)
+        return AgentFactors(singular.rest(alone), by_rank(pairwise.rest(paired), self.rank))
 
-class TabledUtilities(AbstractUtilities):
-    """Q_jk(a_j, a_k) written out for every ordered pair."""
-
-    singular: Float[Array, "slots actions"]
-    pairs: Float[Array, "slots slots actions actions"]
-
-    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
-        chosen = choice * exists[:, None]
-        pair = jnp.einsum("jkab,ja,kb->jk", self.pairs, chosen, chosen)
-        return 0.5 * (pair.sum() - jnp.trace(pair))
-
-    def with_learner(
-        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
-    ) -> Float[Array, "actions"]:
-        return (self.pairs[0] * (choice * exists.at[0].set(0)[:, None])[:, None]).sum((0, 2))
+    def learner_factors(
+        self, pairwise: MLP, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> tuple[Float[Array, "slots rank actions"], Float[Array, "slots rank actions"]]:
+        theirs = by_rank(pairwise(types, learner), self.rank)
+        return jnp.broadcast_to(theirs[0], theirs.shape), theirs
 
 
-class StarUtilities(AbstractUtilities):
-    """Q_0k(a_0, a_k) of the learner and everybody else; teammates have no pairs among themselves."""
+class PerEdge(AbstractLowRank):
+    """Q_jk = M_jk . M_kj with a factor per edge, M_jk = MLP_delta(theta_j, theta_k, theta_i): the paper's appendix."""
 
-    singular: Float[Array, "slots actions"]
-    pairs: Float[Array, "slots actions actions"]
+    rank: int = eqx.field(static=True, default=5)
+    """K, the number of rows of a factor."""
 
-    def pair_sum(self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]) -> Float[Array, ""]:
-        return (choice[0] * self.with_learner(choice, exists)).sum() * exists[0]
+    def __check_init__(self) -> None:
+        check_positive(self, "rank")
 
-    def with_learner(
-        self, choice: Float[Array, "slots actions"], exists: Float[Array, "slots"]
-    ) -> Float[Array, "actions"]:
-        return (self.pairs * (choice * exists.at[0].set(0)[:, None])[:, None]).sum((0, 2))
+    def network(self, key: Key[Array, ""], type_size: int, actions: int, width: int) -> MLP:
+        return MLP(key, (type_size,) * 3, width, width, self.rank * actions)
+
+    def __call__(self, singular: MLP, pairwise: MLP, types: Float[Array, "slots type"]) -> EdgeFactors:
+        learner = types[:1]
+        alone = singular(types, learner)
+        return EdgeFactors(alone, by_rank(pairwise(types[:, None], types[None], learner), self.rank))
+
+    def learner_factors(
+        self, pairwise: MLP, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
+    ) -> tuple[Float[Array, "slots rank actions"], Float[Array, "slots rank actions"]]:
+        mine, theirs = pairwise(learner, types, learner), pairwise(types, learner, learner)
+        return by_rank(mine, self.rank), by_rank(theirs, self.rank)
+
+
+class Star(AbstractPairwise):
+    """Only the pairs that include the learner: CIAO-S."""
+
+    factors: AbstractLowRank = Factored()
+    """How a pair's utility is made."""
+
+    @property
+    def graph(self) -> StarGraph:
+        return StarGraph()
+
+    @property
+    def nonnegative(self) -> bool:
+        return False
+
+    def network(self, key: Key[Array, ""], type_size: int, actions: int, width: int) -> MLP:
+        return self.factors.network(key, type_size, actions, width)
+
+    def __call__(self, singular: MLP, pairwise: MLP, types: Float[Array, "slots type"]) -> StarTable:
+        learner = types[:1]
+        mine, theirs = self.factors.learner_factors(pairwise, types, learner)
+        return StarTable(singular(types, learner), jnp.einsum("kra,krb->kab", mine, theirs))
+
+
+class Signed(AbstractPairwise):
+    """Utilities s |Q_j(a_j)| and s |Q_jk(a_j, a_k)|: CIAO's are positive."""
+
+    pairwise: AbstractPairwise = Factored()
+    """Which pairs, and how a pair's utility is made."""
+    singular_sign: int | None = eqx.field(static=True, default=1)
+    """s of singular utilities: 1, -1, 0 to leave them out, or None to leave their sign free."""
+    pair_sign: int | None = eqx.field(static=True, default=1)
+    """s of pairwise utilities: 1, -1, or None to leave their sign free."""
+
+    def __check_init__(self) -> None:
+        if self.singular_sign not in (1, -1, 0, None) or self.pair_sign not in (1, -1, None):
+            raise UserError(
+                "Signed's singular_sign must be 1, -1, 0 or None, and its pair_sign 1, -1 or None; got "
+                f"{self.singular_sign} and {self.pair_sign}."
+            )
+
+    @property
+    def graph(self) -> AbstractGraph:
+        return self.pairwise.graph
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.pair_sign == 1 and self.singular_sign in (0, 1)
+
+    def network(self, key: Key[Array, ""], type_size: int, actions: int, width: int) -> MLP:
+        return self.pairwise.network(key, type_size, actions, width)
+
+    def __call__(self, singular: MLP, pairwise: MLP, types: Float[Array, "slots type"]) -> AbstractUtilities:
+        utilities = self.pairwise(singular, pairwise, types)
+        if self.pair_sign is not None:
+            utilities = utilities.tabled()
+            utilities = dataclasses.replace(utilities, table=self.pair_sign * jnp.abs(utilities.table))
+        if self.singular_sign is not None:
+            utilities = dataclasses.replace(utilities, singular=self.singular_sign * jnp.abs(utilities.singular))
+        return utilities
+
+
+def by_rank(flat: Float[Array, "*pair out"], rank: int) -> Float[Array, "*pair rank actions"]:
+    """A network's outputs as factors."""
+    return flat.reshape(*flat.shape[:-1], rank, -1)
 
 
 class JointValueModel(eqx.Module):
     """MLP_beta and MLP_delta, shared by all agents and pairs."""
 
-    singular: MLP | None  # None if utilities of single agents are zero
+    singular: MLP
     pairwise: MLP
-    rank: int = eqx.field(static=True)
-    form: Pairwise = eqx.field(static=True)
-    graph: Graph = eqx.field(static=True)
-    individual_range: IndividualRange = eqx.field(static=True)
-    pair_range: PairRange = eqx.field(static=True)
+    form: AbstractPairwise
 
     def __init__(
-        self,
-        key: Key[Array, ""],
-        type_size: int,
-        actions: int,
-        *,
-        width: int,
-        rank: int,
-        form: Pairwise,
-        graph: Graph = "complete",
-        individual_range: IndividualRange = "free",
-        pair_range: PairRange = "free",
+        self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, pairwise: AbstractPairwise = Factored()
     ):
         k_singular, k_pairwise = jax.random.split(key)
-        parts = 2 if form == "factored" else 3
-        individual = individual_range != "zero"
-        self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions) if individual else None
-        self.pairwise = MLP(k_pairwise, (type_size,) * parts, width, width, rank * actions)
-        self.rank, self.form, self.graph = rank, form, graph
-        self.individual_range, self.pair_range = individual_range, pair_range
+        self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions)
+        self.pairwise = pairwise.network(k_pairwise, type_size, actions, width)
+        self.form = pairwise
 
     def __call__(self, types: Float[Array, "slots type"]) -> AbstractUtilities:
         """Utilities of all slots, from their types and the learner's (slot 0)."""
-        learner = types[:1]
-        if self.graph == "star":
-            mine, theirs = self.learners_factors(types, learner)
-            pairs = in_range(jnp.einsum("kra,krb->kab", mine, theirs), self.pair_range)
-            return StarUtilities(self.individual(types, learner), pairs)
-        singular, factors = self.individual_and_factors(types, learner)
-        if self.pair_range != "free":
-            pairs = "jra,krb->jkab" if self.form == "factored" else "jkra,kjrb->jkab"
-            return TabledUtilities(singular, in_range(jnp.einsum(pairs, factors, factors), self.pair_range))
-        return FactoredUtilities(singular, factors) if self.form == "factored" else EdgeUtilities(singular, factors)
-
-    def individual_and_factors(
-        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
-    ) -> tuple[Float[Array, "slots actions"], Float[Array, "*pair rank actions"]]:
-        """Both, with one product for the first layers of both where they look at the same."""
-        if self.singular is None or self.form == "edge":
-            return self.individual(types, learner), self.factors(types, learner)
-        wide = side_by_side(self.singular.layers[0], self.pairwise.layers[0])
-        alone, paired = jnp.split(wide(types, learner), 2, -1)
-        return in_range(self.singular.rest(alone), self.individual_range), self.by_rank(self.pairwise.rest(paired))
-
-    def individual(
-        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
-    ) -> Float[Array, "slots actions"]:
-        """Q_j of every agent."""
-        if self.singular is None:
-            return jnp.zeros((len(types), self.pairwise.layers[-1].bias.size // self.rank))
-        return in_range(self.singular(types, learner), self.individual_range)
-
-    def factors(
-        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
-    ) -> Float[Array, "*pair rank actions"]:
-        """F_j of every agent, or F_jk of every ordered pair."""
-        if self.form == "factored":
-            return self.by_rank(self.pairwise(types, learner))
-        return self.by_rank(self.pairwise(types[:, None], types[None], learner))
-
-    def learners_factors(
-        self, types: Float[Array, "slots type"], learner: Float[Array, "1 type"]
-    ) -> tuple[Float[Array, "slots rank actions"], Float[Array, "slots rank actions"]]:
-        """The factors of the pairs of the learner and each agent: the learner's and the other's."""
-        if self.form == "factored":
-            theirs = self.factors(types, learner)
-            return jnp.broadcast_to(theirs[0], theirs.shape), theirs
-        mine, theirs = self.pairwise(learner, types, learner), self.pairwise(types, learner, learner)
-        return self.by_rank(mine), self.by_rank(theirs)
-
-    def by_rank(self, flat: Float[Array, "*pair out"]) -> Float[Array, "*pair rank actions"]:
-        return flat.reshape(*flat.shape[:-1], self.rank, -1)
-
-
-def in_range(utilities: Float[Array, "*shape"], sign: PairRange | IndividualRange) -> Float[Array, "*shape"]:
-    """Utilities that may have any sign, or only one."""
-    return {"free": lambda x: x, "positive": jnp.abs, "negative": lambda x: -jnp.abs(x)}[sign](utilities)
+        return self.form(self.singular, self.pairwise, types)
 
 
 def joint_value(
     utilities: AbstractUtilities, actions: Int[Array, "slots"], exists: Bool[Array, "slots"]
 ) -> Float[Array, ""]:
-    """Q(H, a) of one joint action of the agents that exist."""
+    """Q(H, a) = sum_j Q_j(a_j) + sum_{j<k} Q_jk(a_j, a_k), over the agents that exist."""
     return expected_value(utilities, jax.nn.one_hot(actions, utilities.singular.shape[-1]), exists)
 
 
@@ -217,7 +211,7 @@ def expected_value(
     choice: Float[Array, "slots actions"],
     exists: Bool[Array, "slots"] | Float[Array, "slots"],
 ) -> Float[Array, ""]:
-    """Q(H, .), everybody acting independently with these probabilities: exact, as no more than pairs interact."""
+    """E[Q(H, a)], a_j ~ choice_j independently: exact, as no more than pairs interact."""
     there = exists.astype(jnp.float32)
     return (utilities.singular * choice).sum(-1) @ there + utilities.pair_sum(choice, there)
 
@@ -227,7 +221,10 @@ def marginalise(
     probabilities: Float[Array, "slots actions"],
     exists: Bool[Array, "slots"] | Float[Array, "slots"],
 ) -> Float[Array, "actions"]:
-    """Qbar(H, .): the learner's action values, teammates acting independently with these probabilities."""
+    """Qbar(H, a_i) = Q_i(a_i) + sum_j E[Q_j(a_j) + Q_ij(a_i, a_j)] + sum_{j<k} E[Q_jk(a_j, a_k)].
+
+    Sums are over teammates j, k; expectations over their actions, independent with these probabilities.
+    """
     others = exists.astype(jnp.float32).at[0].set(0)
     constant = (utilities.singular * probabilities).sum(-1) @ others + utilities.pair_sum(probabilities, others)
     return utilities.singular[0] + utilities.with_learner(probabilities, others) + constant

@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from openteam.core.random import settled
+from openteam.core.random import materialise_key
 
 
 def uniform_init(key: Key[Array, ""], shape: tuple[int, ...], fan_in: int) -> Float[Array, "..."]:
     """Uniform in +-1/sqrt(fan_in): the initialisation behind the paper's results."""
     bound = fan_in**-0.5
-    return jax.random.uniform(settled(key), shape, minval=-bound, maxval=bound)
+    return jax.random.uniform(materialise_key(key), shape, minval=-bound, maxval=bound)
 
 
 class Linear(eqx.Module):

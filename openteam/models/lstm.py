@@ -1,8 +1,8 @@
-"""A long short-term memory that forgets where it must, and whose replay costs no second forward pass.
+"""A long short-term memory with resets, and a gradient through recorded steps that needs no second forward pass.
 
 While the learner collects experience, each step keeps its gate activations. The update then needs no forward
-recurrence: ``replay`` returns the hidden states that were computed and differentiates through time by hand, with one
-batched product per weight instead of one per step. A test compares it with plain automatic differentiation.
+recurrence: ``recorded_hidden`` returns the hidden states that were computed and differentiates through time by hand,
+with one batched product per weight instead of one per step. A test compares it with plain automatic differentiation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Key
 from openteam.models.layers import uniform_init
 
 
-class Memory(eqx.Module):
+class LSTMState(eqx.Module):
     """State after a step, and the gates that led there: input, forget, candidate, output."""
 
     hidden: Float[Array, "*rows width"]
@@ -36,17 +36,17 @@ class LSTM(eqx.Module):
         self.w_hidden = uniform_init(k_hidden, (width, 4 * width), width)
         self.bias = uniform_init(k_bias, (2, 4 * width), width).sum(0)
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> LSTMState:
         width = self.w_hidden.shape[0]
-        return Memory(jnp.zeros((rows, width)), jnp.zeros((rows, width)), jnp.zeros((rows, 4 * width)))
+        return LSTMState(jnp.zeros((rows, width)), jnp.zeros((rows, width)), jnp.zeros((rows, 4 * width)))
 
-    def step(self, memory: Memory, x: Float[Array, "rows in"], fresh: Bool[Array, "rows"]) -> Memory:
+    def step(self, state: LSTMState, x: Float[Array, "rows in"], fresh: Bool[Array, "rows"]) -> LSTMState:
         """One step; what is remembered of fresh rows counts as zero."""
         keep = ~fresh[:, None]
-        gates = squash(x @ self.w_input + (memory.hidden * keep) @ self.w_hidden + self.bias)
+        gates = squash(x @ self.w_input + (state.hidden * keep) @ self.w_hidden + self.bias)
         i, f, g, o = jnp.split(gates, 4, -1)
-        cell = f * (memory.cell * keep) + i * g
-        return Memory(o * jnp.tanh(cell), cell, gates)
+        cell = f * (state.cell * keep) + i * g
+        return LSTMState(o * jnp.tanh(cell), cell, gates)
 
 
 def squash(before: Float[Array, "rows gates"]) -> Float[Array, "rows gates"]:
@@ -57,28 +57,28 @@ def squash(before: Float[Array, "rows gates"]) -> Float[Array, "rows gates"]:
 
 
 @jax.custom_vjp
-def replay(
+def recorded_hidden(
     lstm: LSTM,
     x: Float[Array, "time rows in"],
     fresh: Bool[Array, "time rows"],
-    before: Memory,
-    memory: Memory,
+    before: LSTMState,
+    states: LSTMState,
 ) -> Float[Array, "time rows width"]:
-    """Hidden states of steps already taken with this very ``lstm`` from ``before``, as recorded in ``memory``."""
+    """Hidden states of steps already taken with this very ``lstm`` from ``before``, as recorded in ``states``."""
     del lstm, x, fresh, before
-    return memory.hidden
+    return states.hidden
 
 
-def _forward(lstm: LSTM, x: Array, fresh: Array, before: Memory, memory: Memory) -> tuple[Array, tuple]:
-    return memory.hidden, (lstm, x, fresh, before, memory)
+def _forward(lstm: LSTM, x: Array, fresh: Array, before: LSTMState, states: LSTMState) -> tuple[Array, tuple]:
+    return states.hidden, (lstm, x, fresh, before, states)
 
 
 def _backward(residuals: tuple, d_hidden: Float[Array, "time rows width"]) -> tuple:
     """Truncated back-propagation through the recorded steps; nothing flows into ``before``."""
-    lstm, x, fresh, before, memory = residuals
+    lstm, x, fresh, before, states = residuals
     keep = ~fresh[..., None]
-    hidden_in = jnp.concatenate([before.hidden[None], memory.hidden[:-1]]) * keep
-    cell_in = jnp.concatenate([before.cell[None], memory.cell[:-1]]) * keep
+    hidden_in = jnp.concatenate([before.hidden[None], states.hidden[:-1]]) * keep
+    cell_in = jnp.concatenate([before.cell[None], states.cell[:-1]]) * keep
 
     def step(carry: tuple[Array, Array], now: tuple) -> tuple[tuple[Array, Array], Array]:
         dh_next, dc_next = carry
@@ -92,7 +92,7 @@ def _backward(residuals: tuple, d_hidden: Float[Array, "time rows width"]) -> tu
         return ((d_before @ lstm.w_hidden.T) * keep, dc * f * keep), d_before
 
     zero = jnp.zeros_like(before.hidden)
-    inputs = (d_hidden, keep, cell_in, memory.cell, memory.gates)
+    inputs = (d_hidden, keep, cell_in, states.cell, states.gates)
     _, d_before = jax.lax.scan(step, (zero, zero), inputs, reverse=True, unroll=min(len(x), 8))
     d_lstm = eqx.tree_at(
         lambda m: (m.w_input, m.w_hidden, m.bias),
@@ -106,4 +106,4 @@ def _backward(residuals: tuple, d_hidden: Float[Array, "time rows width"]) -> tu
     return d_lstm, d_before @ lstm.w_input.T, None, None, None
 
 
-replay.defvjp(_forward, _backward)
+recorded_hidden.defvjp(_forward, _backward)

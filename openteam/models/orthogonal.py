@@ -1,4 +1,4 @@
-"""Orthogonal weights (Saxe et al., 2014), with which actor-critic methods are usually begun."""
+"""Orthogonal weights (Saxe et al., 2014), the usual initialisation of actor-critic methods."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ HIDDEN_GAIN = 2**0.5
 
 
 def orthogonal(key: Key[Array, ""], network: Network, gain: float) -> Network:
-    """The same network begun anew: every linear layer orthogonal, scaled by ``gain``, and without bias."""
+    """The same network with new weights: every linear layer orthogonal, scaled by ``gain``, with zero bias."""
     nodes, structure = jax.tree.flatten(network, is_leaf=is_linear)
     keys = jax.random.split(key, len(nodes))
-    fresh = [orthogonal_layer(k, node, gain) if is_linear(node) else node for k, node in zip(keys, nodes, strict=True)]
-    return jax.tree.unflatten(structure, fresh)
+    new = [orthogonal_layer(k, node, gain) if is_linear(node) else node for k, node in zip(keys, nodes, strict=True)]
+    return jax.tree.unflatten(structure, new)
 
 
 def orthogonal_layer(key: Key[Array, ""], layer: Linear, gain: float) -> Linear:
-    """The weights of all inputs are orthogonal together, as one matrix."""
+    """Orthogonal weights; those of several inputs are parts of one orthogonal matrix."""
     sizes = [len(weight) for weight in layer.weights]
     whole = jax.nn.initializers.orthogonal(gain)(key, (sum(sizes), len(layer.bias)))
     ends = [sum(sizes[: n + 1]) for n in range(len(sizes))]

@@ -1,7 +1,7 @@
-"""A small network that looks at one observation, and the policy that acts on what it says.
+"""A small network on one observation, and the policy that draws actions from its logits.
 
-Learned teammates are computed for every slot of every environment at every step, so this is kept cheap: nothing is
-remembered, no two agents are paired but the viewer with each other one, and two hidden layers are all.
+Learned teammates are computed for every slot of every environment at every step, so this is kept cheap: no memory, two
+hidden layers, and the only pairs of agents are those of the viewer with each other agent.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.core.policy import AbstractMemoryless
-from openteam.core.types import Observation, Spec
+from openteam.core.memory import Memory
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.types import Observation, Spec, View
 from openteam.models.layers import Linear
 
 
@@ -49,26 +50,38 @@ class NetworkPolicy(AbstractMemoryless):
     network: PolicyNetwork
     temperature: Float[Array, ""]  # 0 is greedy, 1 samples the softmax
     masks: Bool[Array, ""]  # never takes an action without effect
+    critic: PolicyNetwork | None = None  # only for explanations; shipped teammates have none
 
-    def act(
-        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], tuple[()]]:
-        del fresh
-        return draw_action(key, self.logits(obs), self.temperature), memory
+    def decide(self, key: Key[Array, ""], memory: Memory[tuple[()], tuple[()]], view: View) -> Decision:
+        logits = self.logits(view.obs)
+        explanation = Explanation(
+            value=None if self.critic is None else self.critic(view.obs)[0],
+            probabilities=action_probabilities(logits, self.temperature),
+        )
+        return Decision(draw_action(key, logits, self.temperature), memory, explanation)
 
     def logits(self, obs: Observation) -> Float[Array, "actions"]:
-        return possible(self.network(obs), obs.legal, self.masks)
+        return masked_logits(self.network(obs), obs.legal, self.masks)
 
 
-def possible(
-    logits: Float[Array, "actions"], legal: Bool[Array, "actions"], masks: Bool[Array, ""]
-) -> Float[Array, "actions"]:
-    """The logits, very low for actions that are ruled out."""
-    return jnp.where(legal | ~masks, logits, -1e9)
+def masked_logits(
+    logits: Float[Array, "*batch actions"], legal: Bool[Array, "*batch actions"], masks: Bool[Array, ""] | bool
+) -> Float[Array, "*batch actions"]:
+    """The logits; where ``masks`` is set, very low for actions without effect."""
+    return jnp.where(legal | ~jnp.asarray(masks), logits, -1e9)
 
 
 def draw_action(key: Key[Array, ""], logits: Float[Array, "actions"], temperature: Float[Array, ""]) -> Int[Array, ""]:
     """A sample from softmax(logits / temperature), by adding Gumbel noise; the largest logit at temperature 0."""
-    uniform = jax.random.uniform(key, logits.shape, minval=1e-7)
-    noise = -jnp.log(-jnp.log(uniform))
-    return jnp.argmax(logits + temperature * noise).astype(jnp.int32)
+    return jnp.argmax(logits + temperature * gumbel_noise(key, logits.shape)).astype(jnp.int32)
+
+
+def action_probabilities(logits: Float[Array, "actions"], temperature: Float[Array, ""]) -> Float[Array, "actions"]:
+    """The distribution that ``draw_action`` samples from."""
+    greedy = jax.nn.one_hot(jnp.argmax(logits), len(logits))
+    return jnp.where(temperature > 0, jax.nn.softmax(logits / jnp.where(temperature > 0, temperature, 1)), greedy)
+
+
+def gumbel_noise(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """-log(-log(u)): added to logits, the largest of them is a sample from their softmax."""
+    return -jnp.log(-jnp.log(jax.random.uniform(key, shape, minval=1e-7)))

@@ -6,20 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.models.agent import RelationalForwardModel, action_log_likelihood
-from openteam.models.graph import Graph
+from openteam.models.agent import AgentModelSizes, RelationalForwardModel, action_log_likelihood
+from openteam.models.graph import AbstractGraph, CompleteGraph, StarGraph
 from openteam.models.layers import relu_sum
 
 SLOTS, TYPE, ACTIONS = 6, 4, 3
 TEAM = np.array([True, True, False, True, False, True])
 
 
-def agent_model(seed: int = 0, graph: Graph = "complete") -> RelationalForwardModel:
+def agent_model(seed: int = 0, graph: AbstractGraph = CompleteGraph()) -> RelationalForwardModel:
     """A model with random weights that cost no compilation."""
     rng = np.random.default_rng(seed)
-    shapes = eqx.filter_eval_shape(
-        RelationalForwardModel, jax.random.key(0), TYPE, ACTIONS, width=5, embedding=3, readout_width=4, graph=graph
-    )
+    sizes = AgentModelSizes(width=5, embedding=3, readout_width=4)
+    shapes = eqx.filter_eval_shape(sizes.build, jax.random.key(0), TYPE, ACTIONS, graph)
     return jax.tree.map(lambda leaf: jnp.asarray(rng.normal(size=leaf.shape), jnp.float32), shapes)
 
 
@@ -34,12 +33,12 @@ def logits_by_hand(model: RelationalForwardModel, types: jax.Array, team: np.nda
     """One row: messages along every edge from others who exist, added up one by one."""
     message = jnp.zeros(model.edge_out.bias.shape)
     for k in np.flatnonzero(team).tolist():
-        if k != j and (model.graph == "complete" or 0 in (j, k)):
+        if k != j and (isinstance(model.graph, CompleteGraph) or 0 in (j, k)):
             message += model.edge_out(jax.nn.relu(model.edge_in(types[k], types[j])))
     return model.readout(model.node(types[j], message))
 
 
-@pytest.mark.parametrize("graph", ["complete", "star"])
+@pytest.mark.parametrize("graph", [CompleteGraph(), StarGraph()], ids=["complete", "star"])
 @pytest.mark.parametrize("team", [TEAM, np.ones(SLOTS, bool), np.arange(SLOTS) == 0], ids=["some", "all", "alone"])
 def test_logits_equal_a_loop_over_edges(team, graph):
     model, types = agent_model(graph=graph), jnp.asarray(random_types())

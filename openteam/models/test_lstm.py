@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.models.lstm import LSTM, Memory, replay
+from openteam.models.lstm import LSTM, LSTMState, recorded_hidden
 
 TIME, ROWS, SIZE, WIDTH = 7, 5, 3, 4
 
@@ -22,9 +22,9 @@ def network() -> LSTM:
     return jax.tree.unflatten(tree, [0.7 * random(*leaf.shape, seed=n) for n, leaf in enumerate(leaves)])
 
 
-def remembered(seed: int = 9) -> Memory:
+def remembered(seed: int = 9) -> LSTMState:
     hidden, cell = np.random.default_rng(seed).uniform(-0.9, 0.9, size=(2, ROWS, WIDTH)).astype(np.float32)
-    return Memory(jnp.asarray(hidden), jnp.asarray(cell), jnp.zeros((ROWS, 4 * WIDTH)))
+    return LSTMState(jnp.asarray(hidden), jnp.asarray(cell), jnp.zeros((ROWS, 4 * WIDTH)))
 
 
 def fresh_flags() -> np.ndarray:
@@ -38,7 +38,7 @@ step = eqx.filter_jit(lambda lstm, memory, x, fresh: lstm.step(memory, x, fresh)
 
 
 @eqx.filter_jit
-def scan(lstm: LSTM, x: jax.Array, fresh: jax.Array, before: Memory) -> Memory:
+def scan(lstm: LSTM, x: jax.Array, fresh: jax.Array, before: LSTMState) -> LSTMState:
     """Memories after each step, the plain way."""
 
     def one(memory, now):
@@ -72,25 +72,25 @@ def test_fresh_rows_start_from_nothing_and_the_others_go_on():
     assert not np.allclose(blank.hidden, known.hidden)
 
 
-def test_replay_returns_the_recorded_hidden_states():
+def test_recorded_steps_return_their_hidden_states():
     lstm, x, fresh, before = network(), random(TIME, ROWS, SIZE), jnp.asarray(fresh_flags()), remembered()
     memory = scan(lstm, x, fresh, before)
-    np.testing.assert_array_equal(replay(lstm, x, fresh, before, memory), memory.hidden)
+    np.testing.assert_array_equal(recorded_hidden(lstm, x, fresh, before, memory), memory.hidden)
 
 
 WEIGHT = random(TIME, ROWS, WIDTH, seed=2)  # of a random functional of all hidden states
 
 
 @jax.jit
-def gradient_by_hand(lstm: LSTM, x: jax.Array, fresh: jax.Array, before: Memory, memory: Memory) -> tuple:
+def gradient_by_hand(lstm: LSTM, x: jax.Array, fresh: jax.Array, before: LSTMState, memory: LSTMState) -> tuple:
     def functional(lstm, x, before, memory):
-        return (WEIGHT * replay(lstm, x, fresh, before, memory)).sum()
+        return (WEIGHT * recorded_hidden(lstm, x, fresh, before, memory)).sum()
 
     return jax.grad(functional, argnums=(0, 1, 2, 3))(lstm, x, before, memory)
 
 
 @jax.jit
-def gradient_of_scan(lstm: LSTM, x: jax.Array, fresh: jax.Array, before: Memory) -> tuple:
+def gradient_of_scan(lstm: LSTM, x: jax.Array, fresh: jax.Array, before: LSTMState) -> tuple:
     def functional(lstm, x, before):
         return (WEIGHT * scan(lstm, x, fresh, before).hidden).sum()
 
@@ -108,13 +108,13 @@ def both_gradients(fresh: np.ndarray) -> tuple:
     [fresh_flags(), np.zeros((TIME, ROWS), bool), np.ones((TIME, ROWS), bool)],
     ids=["some-fresh", "none-fresh", "all-fresh"],
 )
-def test_replay_has_the_gradients_of_automatic_differentiation(fresh):
+def test_recorded_steps_have_the_gradients_of_automatic_differentiation(fresh):
     by_hand, automatic = both_gradients(fresh)
     for hand, auto in zip(jax.tree.leaves(by_hand[:2]), jax.tree.leaves(automatic[:2]), strict=True):
         np.testing.assert_allclose(hand, auto, rtol=1e-4, atol=1e-5)
 
 
-def test_replay_sends_no_gradient_to_what_came_before():
+def test_recorded_steps_send_no_gradient_to_what_came_before():
     by_hand, automatic = both_gradients(np.zeros((TIME, ROWS), bool))
     assert all((np.asarray(leaf) == 0).all() for leaf in jax.tree.leaves(by_hand[2:]))
     assert (np.asarray(automatic[2].hidden) != 0).any()

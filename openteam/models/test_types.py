@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from openteam.core.types import Observation, Spec
-from openteam.models.lstm import Memory
+from openteam.models.lstm import LSTMState
 from openteam.models.types import TypeInference
 
 TIME, ENVS, SLOTS = 6, 2, 3
@@ -38,14 +38,14 @@ def fresh_flags() -> jax.Array:
     return jnp.asarray(np.random.default_rng(22).random((TIME, ENVS, SLOTS)) < 0.3)
 
 
-def remembered() -> Memory:
+def remembered() -> LSTMState:
     """What two environments remember of three slots each."""
     rows = ENVS, SLOTS
-    return Memory(random(*rows, 5, seed=30), random(*rows, 5, seed=31), jnp.zeros((*rows, 20)))
+    return LSTMState(random(*rows, 5, seed=30), random(*rows, 5, seed=31), jnp.zeros((*rows, 20)))
 
 
 @eqx.filter_jit
-def step_by_step(model: TypeInference, memory: Memory, obs: Observation, fresh: jax.Array) -> tuple:
+def step_by_step(model: TypeInference, memory: LSTMState, obs: Observation, fresh: jax.Array) -> tuple:
     """Types and memories after every step, by the step that a rollout takes."""
 
     def step(memory, now):
@@ -75,15 +75,15 @@ def test_what_is_fresh_is_known_only_by_what_is_seen_now():
     assert not np.allclose(blank[:, 0, 1], known[:, 0, 1])
 
 
-def test_replayed_types_and_their_gradients_equal_stepping():
+def test_recorded_types_and_their_gradients_equal_stepping():
     model, obs, fresh = inference(), observations(), fresh_flags()
     types, memories = step_by_step(model, remembered(), obs, fresh)
     weight = random(*types.shape, seed=40)
 
     @eqx.filter_jit
     @eqx.filter_value_and_grad(has_aux=True)
-    def replayed(model):
-        types = model.replay(remembered(), memories, obs, fresh)
+    def recorded(model):
+        types = model.recorded_types(remembered(), memories, obs, fresh)
         return (weight * types).sum(), types
 
     @eqx.filter_jit
@@ -91,7 +91,7 @@ def test_replayed_types_and_their_gradients_equal_stepping():
     def stepped(model):
         return (weight * step_by_step(model, remembered(), obs, fresh)[0]).sum()
 
-    (_, again), gradient = replayed(model)
+    (_, again), gradient = recorded(model)
     np.testing.assert_allclose(again, types, atol=1e-6)
     for hand, auto in zip(jax.tree.leaves(gradient), jax.tree.leaves(stepped(model)), strict=True):
         np.testing.assert_allclose(hand, auto, rtol=1e-4, atol=1e-5)

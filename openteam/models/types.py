@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from openteam.core.types import Observation, Spec
 from openteam.models.layers import MLP, Linear
-from openteam.models.lstm import LSTM, Memory, replay
+from openteam.models.lstm import LSTM, LSTMState, recorded_hidden
 
 
 class TypeInference(eqx.Module):
@@ -25,15 +25,15 @@ class TypeInference(eqx.Module):
         self.lstm = LSTM(k_lstm, encoder_width, hidden)
         self.head = Linear(k_head, hidden, type_size)
 
-    def start(self, slots: int) -> Memory:
+    def start(self, slots: int) -> LSTMState:
         return self.lstm.start(slots)
 
     def step(
-        self, memory: Memory, obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Float[Array, "slots type"], Memory]:
+        self, state: LSTMState, obs: Observation, fresh: Bool[Array, "slots"]
+    ) -> tuple[Float[Array, "slots type"], LSTMState]:
         """Types of all slots after one more observation. Rows of unseen agents mean nothing."""
-        memory = self.lstm.step(memory, self.encode(obs), fresh)
-        return self.types(memory.hidden), memory
+        state = self.lstm.step(state, self.encode(obs), fresh)
+        return self.types(state.hidden), state
 
     def encode(self, obs: Observation) -> Float[Array, "*batch slots width"]:
         return self.encoder(obs.agents, obs.shared[..., None, :])
@@ -41,8 +41,8 @@ class TypeInference(eqx.Module):
     def types(self, hidden: Float[Array, "*rows hidden"]) -> Float[Array, "*rows type"]:
         return self.head(jax.nn.relu(hidden))
 
-    def replay(
-        self, before: Memory, memory: Memory, obs: Observation, fresh: Bool[Array, "time envs slots"]
+    def recorded_types(
+        self, before: LSTMState, states: LSTMState, obs: Observation, fresh: Bool[Array, "time envs slots"]
     ) -> Float[Array, "time envs slots type"]:
         """The types of steps already taken with this very model, ready to be differentiated."""
         time, *rows = fresh.shape
@@ -50,21 +50,21 @@ class TypeInference(eqx.Module):
         def flat(leaf: Array, axes: int) -> Array:
             return leaf.reshape(*leaf.shape[:axes], -1, leaf.shape[-1])
 
-        hidden = replay(
+        hidden = recorded_hidden(
             self.lstm,
             flat(self.encode(obs), 1),
             fresh.reshape(time, -1),
             jax.tree.map(lambda leaf: flat(leaf, 0), before),
-            jax.tree.map(lambda leaf: flat(leaf, 1), memory),
+            jax.tree.map(lambda leaf: flat(leaf, 1), states),
         )
         return self.types(hidden.reshape(time, *rows, -1))
 
-    def unroll(self, memory: Memory, obs: Observation, fresh: Bool[Array, "time envs slots"]) -> Memory:
-        """Memories after each of several steps of several environments; only the recurrence is sequential."""
+    def unroll(self, state: LSTMState, obs: Observation, fresh: Bool[Array, "time envs slots"]) -> LSTMState:
+        """States after each of several steps of several environments; only the recurrence is sequential."""
         encoded = self.encode(obs)
 
-        def step(memory: Memory, now: tuple[Array, Array]) -> tuple[Memory, Memory]:
-            memory = jax.vmap(self.lstm.step)(memory, *now)
-            return memory, memory
+        def step(state: LSTMState, now: tuple[Array, Array]) -> tuple[LSTMState, LSTMState]:
+            state = jax.vmap(self.lstm.step)(state, *now)
+            return state, state
 
-        return jax.lax.scan(step, memory, (encoded, fresh), unroll=min(len(fresh), 8))[1]
+        return jax.lax.scan(step, state, (encoded, fresh), unroll=min(len(fresh), 8))[1]

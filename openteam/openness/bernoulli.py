@@ -1,4 +1,4 @@
-"""The released Wolfpack's open process: now and then somebody leaves, now and then somebody joins."""
+"""The released Wolfpack's open process: departures and arrivals with fixed probabilities."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from openteam.errors import UserError
 
 
 class Bernoulli(AbstractOpenness):
-    """In every step there may be a departure and, apart from it, an arrival, each of one teammate or of two.
+    """In every step there may be a departure and, independently, an arrival, each of one teammate or of two.
 
     Who leaves is drawn uniformly from those who have been here long enough. Leaving comes before joining. The state is
     how many steps the occupant of every slot has been here.
     """
 
     cap: int = eqx.field(static=True, default=3)
-    """Most agents at any time, learner included."""
+    """The largest team at any time, learner included."""
     start_with: int = eqx.field(static=True, default=3)
     """Agents at the start of an episode."""
     leave: float = eqx.field(static=True, default=0.05)
@@ -29,11 +29,11 @@ class Bernoulli(AbstractOpenness):
     join: float = eqx.field(static=True, default=0.05)
     """Probability of an arrival in a step."""
     two: float = eqx.field(static=True, default=0.3)
-    """Probability that a departure, or an arrival, is one of two teammates."""
+    """Probability that two teammates leave, or arrive, instead of one."""
     minimum_age: int = eqx.field(static=True, default=25)
     """A teammate leaves only after more steps than this."""
-    company: int = eqx.field(static=True, default=1)
-    """Teammates who stay in any case, so that the learner is not left alone."""
+    min_teammates: int = eqx.field(static=True, default=1)
+    """Nobody leaves while there are no more teammates than this."""
 
     def __check_init__(self) -> None:
         if not 1 <= self.start_with <= self.cap or self.cap < 2:
@@ -44,10 +44,10 @@ class Bernoulli(AbstractOpenness):
         for name in ("leave", "join", "two"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"'{name}' is a probability between 0 and 1; got {getattr(self, name)}.")
-        if self.minimum_age < 0 or not 0 <= self.company < self.cap:
+        if self.minimum_age < 0 or not 0 <= self.min_teammates < self.cap:
             raise UserError(
-                f"minimum_age must be at least 0 and company between 0 and cap - 1; got {self.minimum_age} and "
-                f"{self.company}."
+                f"minimum_age must be at least 0 and min_teammates between 0 and cap - 1; got {self.minimum_age} and "
+                f"{self.min_teammates}."
             )
 
     @property
@@ -65,7 +65,7 @@ class Bernoulli(AbstractOpenness):
         teammate = jnp.arange(self.cap) > 0
         age = state + 1
         here = world.present & teammate
-        departures = jnp.minimum(count(uniform[0], uniform[1], self.leave, self.two), here.sum() - self.company)
+        departures = jnp.minimum(count(uniform[0], uniform[1], self.leave, self.two), here.sum() - self.min_teammates)
         leaving = rank_among(uniform[4:], here & (age > self.minimum_age)) < departures
         free = teammate & ~(here & ~leaving)
         arrivals = count(uniform[2], uniform[3], self.join, self.two)
@@ -74,5 +74,5 @@ class Bernoulli(AbstractOpenness):
 
 
 def count(u_event: Array, u_two: Array, event: float, two: float) -> Int[Array, ""]:
-    """None, one or two."""
+    """How many leave or arrive: none, one or two."""
     return jnp.where(u_event < event, 1 + (u_two < two).astype(jnp.int32), 0)

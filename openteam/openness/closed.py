@@ -1,4 +1,4 @@
-"""Nobody comes, nobody goes."""
+"""Teams that never change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from openteam.errors import UserError
 
 
 class Closed(AbstractOpenness):
-    """A team of constant size."""
+    """The same agents from the start of an episode to its end."""
 
     team: int = eqx.field(static=True, default=2)
     """Agents, learner included."""

@@ -1,4 +1,4 @@
-"""The paper's open process: a lifetime, a wait, a randomised re-entry queue."""
+"""The paper's open process: a lifetime, a wait, a queue in random order."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ class Timers(eqx.Module):
 
 
 class Lifetimes(AbstractOpenness):
-    """A teammate stays for its lifetime, is away for its wait, then queues; whoever queues enters while there is room.
+    """A teammate stays for its lifetime, is away for its wait, then queues until there is a free slot.
 
-    Leaving comes before entering, so a place freed in a step can be taken in the same step. Who enters is drawn
-    uniformly from the queue. A place is a slot of the world: potential teammates outnumber slots.
+    Leaving comes before entering, so a slot freed in a step can be taken in the same step. Who enters is drawn
+    uniformly from the queue.
     """
 
     cap: int = eqx.field(static=True, default=3)
-    """Most agents at any time, learner included."""
+    """The largest team at any time, learner included."""
     start_low: int = eqx.field(static=True, default=3)
-    """Fewest agents at the start of an episode."""
+    """The smallest team at the start of an episode."""
     start_high: int = eqx.field(static=True, default=3)
-    """Most agents at the start of an episode; the number is uniform between the two."""
+    """The largest team at the start of an episode; its size is uniform between the two."""
     cap_is_start: bool = eqx.field(static=True, default=False)
     """Use the number drawn at the start as that episode's cap (the released code's other mode)."""
     teammates: int = eqx.field(static=True, default=4)
-    """Potential teammates, present or away."""
+    """Teammates that exist, present or away; at least cap - 1."""
     lifetime: tuple[int, int] = eqx.field(static=True, default=(15, 25))
     """Steps a teammate stays, uniform, both ends included."""
     wait: tuple[int, int] = eqx.field(static=True, default=(10, 20))
     """Steps a teammate is away before it queues."""
     grace: int = eqx.field(static=True, default=0)
     """Steps added to the times that are drawn when an episode starts."""
-    company: int = eqx.field(static=True, default=0)
-    """Teammates who stay even though their time is over, so that the learner is not left alone."""
+    min_teammates: int = eqx.field(static=True, default=0)
+    """Nobody leaves, lifetime over or not, while there are no more teammates than this."""
 
     def __check_init__(self) -> None:
         if self.cap < 2:
@@ -62,9 +62,10 @@ class Lifetimes(AbstractOpenness):
         for name, (low, high) in {"lifetime": self.lifetime, "wait": self.wait}.items():
             if not 1 <= low <= high:
                 raise UserError(f"A {name} is a range of steps, 1 <= low <= high; got {low} to {high}.")
-        if self.grace < 0 or not 0 <= self.company < self.cap:
+        if self.grace < 0 or not 0 <= self.min_teammates < self.cap:
             raise UserError(
-                f"grace must be at least 0 and company between 0 and cap - 1; got {self.grace} and {self.company}."
+                f"grace must be at least 0 and min_teammates between 0 and cap - 1; got {self.grace} and "
+                f"{self.min_teammates}."
             )
 
     @property
@@ -87,7 +88,7 @@ class Lifetimes(AbstractOpenness):
         u_order, u_life, u_wait = jax.random.uniform(key, (3, self.teammates))
         left = state.left - 1
         here = state.slot > 0
-        leaves = rank_among(u_order, here & (left <= 0)) < here.sum() - self.company
+        leaves = rank_among(u_order, here & (left <= 0)) < here.sum() - self.min_teammates
         slot = jnp.where(leaves, 0, state.slot)
         left = jnp.where(leaves, draw_between(u_wait, *self.wait), left)
         room = state.cap - 1 - (slot > 0).sum()
@@ -107,8 +108,8 @@ def draw_between(uniform: Float[Array, "*n"], low: int, high: int) -> Int[Array,
 
 
 def nth_free_slot(slot: Int[Array, "members"], n: Int[Array, "members"], cap: int) -> Int[Array, "members"]:
-    """The n-th slot, from 0, that nobody sits in; the learner's never counts."""
+    """The n-th free slot, from 0. The learner's is never free."""
     slots = jnp.arange(cap)
     free = ~(slot[None, :] == slots[:, None]).any(1) & (slots > 0)
-    place = jnp.where(free, jnp.cumsum(free) - 1, -1)
-    return ((place[None, :] == n[:, None]) * slots).sum(1).astype(jnp.int32)
+    rank = jnp.where(free, jnp.cumsum(free) - 1, -1)
+    return ((rank[None, :] == n[:, None]) * slots).sum(1).astype(jnp.int32)

@@ -120,7 +120,7 @@ def test_a_place_freed_in_a_step_may_be_taken_in_it():
         ({"cap": 1, "start_with": 1}, "cap of at least 2"),
         ({"cap": 3, "start_with": 4}, "starts with 1 to cap agents; got cap 3 and start_with 4"),
         ({"leave": 1.5}, "'leave' is a probability between 0 and 1; got 1.5"),
-        ({"company": 3}, "company between 0 and cap - 1; got 25 and 3"),
+        ({"min_teammates": 3}, "min_teammates between 0 and cap - 1; got 25 and 3"),
     ],
 )
 def test_a_process_that_cannot_be_is_refused(given, sentence):

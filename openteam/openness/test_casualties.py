@@ -18,10 +18,6 @@ class Battle(AbstractWorldState):
     out_for: jax.Array
 
 
-class Peace(AbstractWorldState):
-    present: jax.Array
-
-
 def step(process, present, out_for, takes_part=None):
     """Who leaves and who joins, slot numbers."""
     takes_part = jnp.ones(process.slots, bool) if takes_part is None else jnp.array(takes_part, bool)
@@ -67,26 +63,21 @@ def test_everybody_takes_part_when_there_are_no_more_places():
 
 
 def test_as_many_of_each_team_take_part_as_asked_for():
-    present = starts(Casualties(places=5, guards=3, attackers=2))
+    present = starts(Casualties(team_size=5, guards=3, attackers=2))
     assert (present[:, :5].sum(1) == 3).all()
     assert (present[:, 5:].sum(1) == 2).all()
 
 
 def test_the_learner_always_takes_part_and_all_others_equally_often():
-    share = starts(Casualties(places=5, guards=3, attackers=3)).mean(0)
+    share = starts(Casualties(team_size=5, guards=3, attackers=3)).mean(0)
     assert share[0] == 1
     assert share[1:5] == pytest.approx(np.full(4, 2 / 4), abs=0.06)
     assert share[5:] == pytest.approx(np.full(5, 3 / 5), abs=0.06)
 
 
 @pytest.mark.parametrize(
-    "options", [{"guards": 0}, {"guards": 4}, {"attackers": -1}, {"attackers": 4}, {"places": 2}, {"places": 0}]
+    "options", [{"guards": 0}, {"guards": 4}, {"attackers": -1}, {"attackers": 4}, {"team_size": 2}, {"team_size": 0}]
 )
 def test_teams_that_cannot_be_are_refused(options):
-    with pytest.raises(UserError, match=r"A team of \d places has 1 to"):
+    with pytest.raises(UserError, match=r"A team of \d slots has 1 to"):
         Casualties(**options)
-
-
-def test_a_world_without_casualties_is_refused():
-    with pytest.raises(UserError, match="field `out_for`; Peace has none"):
-        Casualties().step(jax.random.key(0), jnp.ones(6, bool), Peace(jnp.ones(6, bool)))

@@ -137,13 +137,13 @@ def test_nobody_plays_less_than_a_lifetime_or_is_away_less_than_a_wait(episodes,
 
 
 @pytest.mark.parametrize("name", PROCESSES)
-def test_a_teammate_outstays_its_lifetime_only_to_keep_the_learner_company(episodes, name):
+def test_a_teammate_outstays_its_lifetime_only_where_the_learner_would_be_alone(episodes, name):
     timers, *_ = episodes(name)
-    here, company = timers.slot > 0, PROCESSES[name].company
+    here, kept = timers.slot > 0, PROCESSES[name].min_teammates
     stays = here[:-1] & here[1:]
     overdue = here[:-1] & (timers.left[:-1] <= 1) & stays
-    assert (stays.sum(-1)[overdue.any(-1)] == company).all()
-    assert overdue.any() == (company > 0)
+    assert (stays.sum(-1)[overdue.any(-1)] == kept).all()
+    assert overdue.any() == (kept > 0)
 
 
 @pytest.mark.parametrize("name", PROCESSES)
@@ -174,7 +174,7 @@ def test_slots_tell_the_same_as_timers(episodes, name):
 
 
 @pytest.mark.parametrize("name", ["released", "released larger"])
-def test_the_learner_is_never_alone_where_company_stays(episodes, name):
+def test_the_learner_is_never_alone_where_a_teammate_must_stay(episodes, name):
     assert (episodes(name)[1].sum(-1) >= 2).all()
 
 
@@ -208,17 +208,17 @@ def test_a_place_freed_in_a_step_is_taken_in_the_same_step(episodes):
 
 MANY = 4000
 STEP = jax.jit(
-    lambda company, *given: jax.vmap(Lifetimes(cap=3, company=company).step, (0, None, None))(*given),
+    lambda count, *given: jax.vmap(Lifetimes(cap=3, min_teammates=count).step, (0, None, None))(*given),
     static_argnums=0,
     compiler_options=QUICK,
 )
 
 
-def by_hand(left, slot, company=0):
-    """One step from given timers, thousands of times: which members sit in a slot after it, and all that is told."""
+def by_hand(left, slot, min_teammates=0):
+    """One step from given timers, thousands of times: which members have a slot after it, and all results."""
     timers = Timers(jnp.array(left), jnp.array(slot), jnp.array(3))
     keys = jax.random.split(jax.random.key(3), MANY)
-    after, leaving, joining = jax.tree.map(np.asarray, STEP(company, keys, timers, Bodies(jnp.ones(3, bool))))
+    after, leaving, joining = jax.tree.map(np.asarray, STEP(min_teammates, keys, timers, Bodies(jnp.ones(3, bool))))
     return after.slot > 0, after, leaving, joining
 
 
@@ -249,21 +249,21 @@ def test_one_who_leaves_cannot_come_back_in_the_same_step():
     assert_uniform(after.left[:, 0], 10, 20)
 
 
-def test_all_whose_time_is_over_leave_when_no_company_is_asked_for():
+def test_all_whose_time_is_over_leave_when_nobody_must_stay():
     here, _, leaving, _ = by_hand(left=[1, -3, 5, 5], slot=[2, 1, 0, 0])
     assert not here.any()
     assert (leaving == [False, True, True]).all()
 
 
-def test_who_must_stay_for_company_is_drawn_uniformly_and_stays_due():
-    here, after, _, _ = by_hand(left=[1, -3, 5, 5], slot=[2, 1, 0, 0], company=1)
+def test_who_must_stay_is_drawn_uniformly_and_stays_due():
+    here, after, _, _ = by_hand(left=[1, -3, 5, 5], slot=[2, 1, 0, 0], min_teammates=1)
     assert (here.sum(1) == 1).all()
     assert_uniform(np.nonzero(here)[1], 0, 1)
     assert (after.left[:, :2][here[:, :2]] <= 0).all()
 
 
 def test_the_last_teammate_stays_even_if_another_enters_in_that_step():
-    here, *_ = by_hand(left=[1, 0, 5, 5], slot=[1, 0, 0, 0], company=1)
+    here, *_ = by_hand(left=[1, 0, 5, 5], slot=[1, 0, 0, 0], min_teammates=1)
     assert (here == [True, True, False, False]).all()
 
 
@@ -284,7 +284,7 @@ def test_drawn_times_are_uniform_with_both_ends():
         ({"lifetime": (0, 5)}, "A lifetime is a range of steps, 1 <= low <= high; got 0 to 5"),
         ({"wait": (5, 4)}, "A wait is a range of steps, 1 <= low <= high; got 5 to 4"),
         ({"grace": -1}, "grace must be at least 0"),
-        ({"company": 3}, "company between 0 and cap - 1; got 0 and 3"),
+        ({"min_teammates": 3}, "min_teammates between 0 and cap - 1; got 0 and 3"),
     ],
 )
 def test_a_process_that_cannot_be_is_refused(options, sentence):

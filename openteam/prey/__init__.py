@@ -1,1 +1,1 @@
-"""Wolfpack's prey as learners: what they see, the world that trains them, and the trained ones."""
+"""Wolfpack's prey as learners: their observations, the world that trains them, and the trained policies."""

@@ -1,7 +1,7 @@
 """Wolfpack from the other side: a world in which prey are trained.
 
-The agents are the prey. Hunters are simulated inside by a pool of teammate types, so this is the one world that knows
-one. What an agent observes here is what ``LearnedPrey`` shows its policies.
+The agents are the prey. Hunters are simulated inside by a pool of teammate types, so this is the only world that has
+a pool. What an agent observes here is what ``LearnedPrey`` gives to its policies.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.core.parts import Parts
+from openteam.core.types import NO_ACTION, Spec, View
 from openteam.core.world import AbstractWorld, AbstractWorldState
 from openteam.errors import UserError
+from openteam.openness.closed import Closed
 from openteam.openness.lifetimes import draw_between
 from openteam.prey.sight import prey_legal, prey_rows
 from openteam.teammates.pool import Pool
@@ -26,29 +29,30 @@ from openteam.worlds.wolfpack.world import Wolfpack
 
 
 class EvasionState(AbstractWorldState):
-    """A hunt, and who the hunters are."""
+    """A state of Wolfpack, and the types and memories of its hunters."""
 
     present: Bool[Array, "slots"]  # of the prey
     hunt: WolfpackState
-    types: Int[Array, "hunters"]
+    type_ids: Int[Array, "hunters"]
     memory: PyTree[Any]
-    fresh: Bool[Array, ""]  # the hunt has just begun
+    previous_actions: Int[Array, "hunters"]
+    starts: Bool[Array, ""]  # the hunt has just begun
 
 
 class Evasion(AbstractWorld[EvasionState]):
-    """Prey are hunted by a team drawn anew in every episode; being captured costs 1, running may too. It never ends."""
+    """Prey are chased by a team that is drawn for every episode; being captured costs 1. Never ends."""
 
     hunters: Pool
     """The types that hunt."""
     fewest: int = eqx.field(static=True, default=2)
     """Hunters in the smallest team."""
     most: int = eqx.field(static=True, default=4)
-    """Hunters in the largest team; the number is uniform between the two. Prey that were chased by few are caught by
+    """Hunters in the largest team; the number is uniform between the two. Prey that trained against few are caught by
     many, as the released ones are."""
     size: int = eqx.field(static=True, default=10)
     """Rows and columns of the square grid."""
     effort: float = eqx.field(static=True, default=0.0)
-    """What every step and turn costs. With some effort prey graze until it is worth running."""
+    """Cost of every action but staying. With it prey stay until running pays."""
 
     @property
     def actions(self) -> int:
@@ -57,9 +61,13 @@ class Evasion(AbstractWorld[EvasionState]):
     def start(self, key: Key[Array, ""], present: Bool[Array, "slots"]) -> EvasionState:
         k_team, k_types, k_hunt = jax.random.split(key, 3)
         team = jnp.arange(self.most) < draw_between(jax.random.uniform(k_team), self.fewest, self.most)
-        types, memory = self.hunters.draw(k_types, self.most), self.hunters.start(self.most)
         return EvasionState(
-            present, start_state(k_hunt, team, len(present), self.size), types, memory, jnp.ones((), bool)
+            present=present,
+            hunt=start_state(k_hunt, team, len(present), self.size),
+            type_ids=self.hunters.draw(k_types, self.most),
+            memory=self.hunters.start(self.most),
+            previous_actions=jnp.full(self.most, NO_ACTION, jnp.int32),
+            starts=jnp.ones((), bool),
         )
 
     def step(
@@ -67,18 +75,19 @@ class Evasion(AbstractWorld[EvasionState]):
     ) -> tuple[EvasionState, Float[Array, "slots"], Bool[Array, ""]]:
         k_view, k_act, k_respawn = jax.random.split(key, 3)
         grid = Wolfpack(size=self.size, prey=len(actions))
-        look = jax.vmap(lambda viewer: FullView()(k_view, grid, state.hunt, viewer))
-        fresh = jnp.broadcast_to(state.fresh, (self.most, self.most))
-        chosen, memory = self.hunters.act(k_act, state.types, state.memory, look(jnp.arange(self.most)), fresh)
+        obs = jax.vmap(lambda viewer: FullView()(k_view, grid, state.hunt, viewer))(jnp.arange(self.most))
+        starts = jnp.broadcast_to(state.starts, self.most)
+        views = View(obs, starts, obs.visible & starts[:, None], state.previous_actions)
+        chosen, memory = self.hunters.act(k_act, state.type_ids, state.memory, views)
         hunt = respawn(k_respawn, state.hunt, self.size)
         hunt = transition(hunt, chosen, jnp.where(state.present, actions, STAY), self.size)
         cost = jnp.where(hunt.captured, 1.0, 0.0) + jnp.where(actions != STAY, self.effort, 0.0)
         reward = jnp.where(state.present, -cost, 0.0)
-        after = EvasionState(state.present, hunt, state.types, memory, jnp.zeros((), bool))
+        after = EvasionState(state.present, hunt, state.type_ids, memory, chosen, jnp.zeros((), bool))
         return after, reward, jnp.zeros((), bool)
 
     def dismiss(self, state: EvasionState, leaving: Bool[Array, "slots"]) -> EvasionState:
-        """A prey that nobody plays stays where it is."""
+        """The prey of an empty slot stays where it is."""
         return eqx.tree_at(lambda s: s.present, state, state.present & ~leaving)
 
     def admit(self, key: Key[Array, ""], state: EvasionState, joining: Bool[Array, "slots"]) -> EvasionState:
@@ -89,10 +98,17 @@ class Evasion(AbstractWorld[EvasionState]):
         return prey_legal(state.hunt, self.size)
 
     def features(self, state: EvasionState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
-        """x = what each prey sees around it; u is empty. Rows of absent slots are zero."""
+        """x = what each prey sees, as in ``prey_rows``; u is empty. Rows of absent slots are zero."""
         return jnp.where(state.present[:, None], prey_rows(state.hunt, self.size), 0.0), jnp.zeros(0)
 
     def check(self, slots: int) -> None:
         if not 1 <= self.fewest <= self.most:
             raise UserError(f"Prey are hunted by 1 <= fewest <= most hunters; got {self.fewest} and {self.most}.")
-        Wolfpack(size=self.size, prey=slots).check(self.most)
+        hunt = Wolfpack(size=self.size, prey=slots)
+        hunt.check(self.most)
+        agents, shared = jax.eval_shape(
+            lambda key: hunt.features(hunt.start(key, jnp.ones(self.most, bool))), jax.random.key(0)
+        )
+        for family in self.hunters.families:
+            family.check(Spec(agents.shape[-1], shared.shape[-1], hunt.actions))
+        Parts(hunt, Closed(self.most), self.hunters, FullView(), horizon=1).check()

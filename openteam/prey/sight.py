@@ -1,6 +1,6 @@
-"""What a prey sees: everything around it, turned the way it faces, nearest first.
+"""The observation of a prey: everything relative to its position and heading, nearest first.
 
-So what it learns holds wherever it is, whichever way it looks, and for any number of hunters in any order.
+So a policy generalises over positions, headings, and the number and order of hunters.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from openteam.core.view import viewer_first
 from openteam.worlds.wolfpack.rules import effective
 from openteam.worlds.wolfpack.state import STAY, WolfpackState
 
-HUNTERS, PREY = 4, 1  # how many of each are seen: the nearest
+HUNTERS, PREY = 4, 1  # only this many of each are seen: the nearest
+FEATURES = 4 + 3 * (HUNTERS + PREY)
 
 
 def prey_observations(state: WolfpackState, size: int) -> Observation:
-    """One observation a prey, stacked; row 0 of each is its own."""
+    """The observations of all prey, stacked; row 0 of each is its own."""
     rows = prey_rows(state, size)
     prey = jnp.arange(len(rows))
     everyone = jnp.ones((len(rows), len(rows)), bool)
@@ -29,7 +30,7 @@ def prey_observations(state: WolfpackState, size: int) -> Observation:
 def prey_rows(state: WolfpackState, size: int) -> Float[Array, "prey feat"]:
     """Cells to the wall ahead, right, behind and left; then (ahead, right, 1 / distance) of hunters, of other prey.
 
-    Whoever is not there reads zero.
+    Zeros stand for bodies that are not there.
     """
     row, column = state.prey_position[:, 0], state.prey_position[:, 1]
     to_wall = jnp.stack([row, size - 1 - column, size - 1 - row, column], 1)
@@ -43,7 +44,7 @@ def prey_rows(state: WolfpackState, size: int) -> Float[Array, "prey feat"]:
 def nearest(
     state: WolfpackState, position: Int[Array, "bodies 2"], there: Bool[Array, "prey bodies"], count: int
 ) -> Float[Array, "prey seen"]:
-    """(ahead, right, 1 / distance) of the nearest bodies; of equals those farther ahead, then farther right, first."""
+    """(ahead, right, 1 / distance) of the nearest bodies; ties go to the one farther ahead, then farther right."""
     gap = position[None] - state.prey_position[:, None]
     up, right = -gap[..., 0], gap[..., 1]
     facing = state.facing[:, None]
@@ -61,7 +62,7 @@ def nearest(
 
 
 def prey_legal(state: WolfpackState, size: int) -> Bool[Array, "prey actions"]:
-    """Steps that stay on the grid; staying and turning always."""
+    """Moves that stay on the grid; staying and turning are always legal."""
     on_grid = effective(state.prey_position, size)[:, :STAY]
     side = (state.facing[:, None] + jnp.arange(4)) % 4
     steps = (on_grid[:, None, :] & (side[:, :, None] == jnp.arange(4))).any(-1)

@@ -50,22 +50,23 @@ def test_the_number_of_hunters_is_uniform_over_its_range_and_kept(played):
     before, after, *_ = played
     size = before.hunt.present.sum(-1)
     assert (size == size[:1]).all()
-    assert (after.types == before.types).all()
+    assert (after.type_ids == before.type_ids).all()
     assert np.bincount(size[0], minlength=5)[2:] / ENVS == pytest.approx([1 / 3] * 3, abs=0.2)
 
 
 def test_hunters_keep_what_they_drew_at_the_start(played):
     before, after, *_ = played
-    assert before.fresh[0].all()
-    assert not before.fresh[1:].any()
-    (patience,) = after.memory
+    assert before.starts[0].all()
+    assert not before.starts[1:].any()
+    patience = after.memory[0].team
     assert (patience.radius == patience.radius[0]).all()
     assert set(np.unique(patience.radius)) == {2, 3, 4}
 
 
 def test_what_an_agent_observes_is_what_learned_prey_are_shown():
     hunt = from_text(". . . . . . \n . ^ . b . . \n . . . . . . \n A . v . . . \n . . . . . . \n . . . . . .", slots=4)
-    state = EvasionState(jnp.ones(2, bool), hunt, jnp.zeros(4, jnp.int32), WORLD.hunters.start(4), jnp.array(True))
+    nobody = jnp.zeros(4, jnp.int32)
+    state = EvasionState(jnp.ones(2, bool), hunt, nobody, WORLD.hunters.start(4), nobody, jnp.array(True))
 
     @partial(jax.jit, compiler_options=QUICK)
     def look(state):

@@ -1,45 +1,39 @@
-"""Probes: tiny worlds whose best action values are known, for finding out what a learner cannot do."""
+"""Probes: tiny tasks with known optimal action values, for finding out what a learner cannot do."""
 
 from openteam.probes.openness import Arrival
 from openteam.probes.payoffs import (
     AbstractPayoff,
-    Company,
     Constant,
     Delayed,
     Lamp,
     Match,
     OwnAction,
     TeammateAction,
+    TeammateJoins,
 )
+from openteam.probes.remember_teammate import FirstStepOnly, MaybePresent, RememberTeammate, remember_teammate
 from openteam.probes.state import ProbeState
 from openteam.probes.tasks import PROBES
-from openteam.probes.teammates import Stubborn, Stubborns
-from openteam.probes.vigil import Glance, Perhaps, Vigil, vigil
+from openteam.probes.teammates import ConstantPolicies, ConstantPolicy
 from openteam.probes.world import Probe
 
-CLASSES = (
-    Arrival, Company, Constant, Delayed, Glance, Lamp, Match, OwnAction, Perhaps, Probe, Stubborns, TeammateAction,
-    Vigil,
-)  # fmt: skip
-
 __all__ = [
-    "CLASSES",
     "PROBES",
     "AbstractPayoff",
     "Arrival",
-    "Company",
     "Constant",
+    "ConstantPolicies",
+    "ConstantPolicy",
     "Delayed",
-    "Glance",
+    "FirstStepOnly",
     "Lamp",
     "Match",
+    "MaybePresent",
     "OwnAction",
-    "Perhaps",
     "Probe",
     "ProbeState",
-    "Stubborn",
-    "Stubborns",
+    "RememberTeammate",
     "TeammateAction",
-    "Vigil",
-    "vigil",
+    "TeammateJoins",
+    "remember_teammate",
 ]

@@ -1,4 +1,4 @@
-"""An open process without chance."""
+"""An open process without randomness."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from openteam.core.world import AbstractWorldState
 
 
 class Arrival(AbstractOpenness):
-    """The one teammate comes after so many steps, and stays."""
+    """The only teammate joins after ``after`` steps and stays."""
 
     after: int | Int[Array, ""] = 0
-    """0: it is there from the start."""
+    """Steps before it joins; 0 if it is there from the start."""
 
     @property
     def slots(self) -> int:

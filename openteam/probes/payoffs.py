@@ -1,8 +1,8 @@
-"""What the probes pay, and Q* of a learner who plays them perfectly.
+"""The rewards of the probes, and their optimal action values Q*.
 
-Below, g is the discount, n the steps to go, and G(n) = 1 + g + ... + g^(n-1) the worth of 1 in each of them. Nothing
-anybody does changes what can be had later, so Q* is the reward expected now plus g times the best of what follows.
-A teammate always does the same, 0 or 1, each as likely: a fair coin until it has been seen once, certain from then on.
+Below, g is the discount, n the number of steps left, and G(n) = 1 + g + ... + g^(n-1) the return of 1 in each of them.
+Actions do not change later rewards, so Q* is the expected reward now plus g times the best value of what follows.
+A teammate always takes the same action, 0 or 1 with probability 1/2 each: unknown until it has been seen once.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from openteam.probes.state import ProbeState
 
 
 class AbstractPayoff(eqx.Module):
-    """A reward, and what the best play is worth under it."""
+    """A reward function and its optimal action values."""
 
     @abstractmethod
     def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
-        """What everybody gets for this joint action."""
+        """The reward of every agent for this joint action."""
 
     @abstractmethod
     def values(self, state: ProbeState, discount: float) -> Float[Array, "actions"]:
@@ -29,7 +29,7 @@ class AbstractPayoff(eqx.Module):
 
 
 class Constant(AbstractPayoff):
-    """1, whatever anybody does: Q* = G(n); in one step, 1. Finds a learner that cannot regress to a number."""
+    """Always 1: Q* = G(n); in one step, 1. Finds a learner that cannot regress to a constant."""
 
     def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
         del state, actions
@@ -40,7 +40,7 @@ class Constant(AbstractPayoff):
 
 
 class Lamp(AbstractPayoff):
-    """1 while the lamp is on: Q* = lamp G(n); in one step, 0 or 1. Finds a learner that does not look."""
+    """1 while the lamp is on: Q* = lamp G(n); in one step, 0 or 1. Finds a learner that ignores observations."""
 
     def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
         del actions
@@ -75,8 +75,8 @@ class OwnAction(AbstractPayoff):
 class TeammateAction(AbstractPayoff):
     """The teammate's action: Q* = G(n) / 2 before it was seen, then its action times G(n).
 
-    Of two steps, Q* = (1 + g) / 2 in the first, 0 or 1 in the second. The joint value knows better: it is (1 + g) times
-    the teammate's action already in the first. Finds a learner that confuses the two, or does not model teammates.
+    Of two steps, Q* = (1 + g) / 2 in the first, 0 or 1 in the second. The joint action value is (1 + g) times the
+    teammate's action already in the first. Finds a learner that confuses the two, or does not model teammates.
     """
 
     def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
@@ -88,10 +88,10 @@ class TeammateAction(AbstractPayoff):
 
 
 class Match(AbstractPayoff):
-    """1 if both do the same: Q*(a) = P(teammate does a) + g G(n-1), as from the second step on it is known.
+    """1 if both take the same action: Q*(a) = P(teammate takes a) + g G(n-1), for it is known from the second step on.
 
     Of three steps, Q* = 1/2 + g + g^2 in the first for both actions; then 1 + g for the teammate's action and g for the
-    other; then 1 and 0. Finds a learner that does not tell types apart, or does not marginalise with what it knows.
+    other; then 1 and 0. Finds a learner that does not infer types, or does not marginalise with them.
     """
 
     def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
@@ -102,10 +102,10 @@ class Match(AbstractPayoff):
         return teammate_probabilities(state) + discount * annuity(discount, state.left - 1)
 
 
-class Company(AbstractPayoff):
-    """1 for action 1 in company, for action 0 alone: Q*(right) = G(n), Q*(wrong) = g G(n-1).
+class TeammateJoins(AbstractPayoff):
+    """1 for action 1 with a teammate, for action 0 alone: Q*(right) = G(n), Q*(wrong) = g G(n-1).
 
-    It does not matter to Q* when the teammate joins, only to what is right. Finds a learner blind to the team's size.
+    When the teammate joins does not change Q*, only which action is right. Finds a learner blind to the team's size.
     """
 
     def reward(self, state: ProbeState, actions: Int[Array, "slots"]) -> Float[Array, ""]:
@@ -121,5 +121,5 @@ def annuity(discount: float, steps: Int[Array, ""]) -> Float[Array, ""]:
 
 
 def teammate_probabilities(state: ProbeState) -> Float[Array, "actions"]:
-    """What the teammate in slot 1 will do, as far as its last action tells."""
+    """The action probabilities of the teammate in slot 1, given its last action."""
     return jnp.where(state.last[1] < 0, 0.5, jnp.arange(2) == state.last[1])

@@ -8,9 +8,9 @@ from openteam.core.world import AbstractWorldState
 
 
 class ProbeState(AbstractWorldState):
-    """All of it is seen, unless the world lets actions be seen only once."""
+    """All of it is observed, unless the world shows actions only once."""
 
     present: Bool[Array, "slots"]
     lamp: Bool[Array, ""]  # drawn at the start of an episode
-    last: Int[Array, "slots"]  # what each did a step ago; -1 if it was not there
-    left: Int[Array, ""]  # steps to go
+    last: Int[Array, "slots"]  # everybody's last action; -1 if it was not there
+    left: Int[Array, ""]  # steps left

@@ -1,41 +1,41 @@
-"""Teammates who always do the same."""
+"""Teammates that always take the same action."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Int, Key
 
-from openteam.core.policy import AbstractMemoryless
-from openteam.core.types import Observation
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.types import View
 from openteam.errors import UserError
 from openteam.teammates.pool import AbstractFamily
 
-TYPES: dict[str, int] = {"always-0": 0, "always-1": 1}
+ACTIONS: dict[str, int] = {"always-0": 0, "always-1": 1}
 
 
-class Stubborn(AbstractMemoryless):
-    """One action, whatever happens."""
+class ConstantPolicy(AbstractMemoryless):
+    """Always the same action."""
 
     action: Int[Array, ""]
 
-    def act(
-        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], tuple[()]]:
-        del key, obs, fresh
-        return self.action, memory
+    def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
+        del key, view
+        return Decision(self.action, memory, Explanation())
 
 
-class Stubborns(AbstractFamily):
-    """The scripted types of the probes."""
+class ConstantPolicies(AbstractFamily):
+    """The types of the probes: one for each action."""
 
-    names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
+    names: tuple[str, ...] = eqx.field(static=True, default=tuple(ACTIONS))
     """Which of always-0 and always-1."""
 
     def __check_init__(self) -> None:
-        unknown = [name for name in self.names if name not in TYPES]
+        unknown = [name for name in self.names if name not in ACTIONS]
         if unknown or not self.names:
-            raise UserError(f"Stubborn teammates are {', '.join(TYPES)}; got {', '.join(self.names) or 'none'}.")
+            raise UserError(f"Constant policies are {', '.join(ACTIONS)}; got {', '.join(self.names) or 'none'}.")
 
-    def member(self, index: Int[Array, ""]) -> Stubborn:
-        return Stubborn(jnp.array([TYPES[name] for name in self.names])[index])
+    def member(self, index: Int[Array, ""]) -> ConstantPolicy:
+        return ConstantPolicy(jnp.array([ACTIONS[name] for name in self.names])[index])

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from openteam.core import random
+from openteam.core.types import first_view
 from openteam.errors import UserError
-from openteam.probes import PROBES, Constant, Match, Probe, ProbeState, Stubborns
+from openteam.probes import PROBES, Constant, ConstantPolicies, Match, Probe, ProbeState
 from openteam.views import FullView
 
 G = 0.5
@@ -65,8 +66,8 @@ def test_known_values_equal_exhaustive_search(name):
         ("match", state(left=3), [1.25, 1.25]),
         ("match", state(last=(1, 0), left=2), [1.5, 0.5]),
         ("match", state(last=(1, 1), left=1), [0, 1]),
-        ("company", state(present=(True, False), left=3), [1.75, 0.75]),
-        ("company", state(left=2), [0.5, 1.5]),
+        ("teammate_joins", state(present=(True, False), left=3), [1.75, 0.75]),
+        ("teammate_joins", state(left=2), [0.5, 1.5]),
     ],
 )
 def test_known_values_at_discount_one_half(name, now, expected):
@@ -92,7 +93,7 @@ def test_a_probe_keeps_the_contract_of_worlds_and_ends_after_its_length(name):
     # Rows: a learner who always does 0, always 1. Columns: a teammate who always does 0, always 1.
     [
         ("match", [[3, 0], [0, 3]]),
-        ("company", [[2, 2], [2, 2]]),
+        ("teammate_joins", [[2, 2], [2, 2]]),
     ],
 )
 def test_returns_when_nobody_changes_its_action(name, expected):
@@ -100,12 +101,12 @@ def test_returns_when_nobody_changes_its_action(name, expected):
 
     def play(learner, teammate):
         env, _ = task.reset(random.key(0))
-        env = eqx.tree_at(lambda e: e.types, env, jnp.full(2, teammate))
+        env = eqx.tree_at(lambda e: e.type_ids, env, jnp.full(2, teammate))
 
         def one(env, key):
             env, timestep, _ = task.step(key, env, learner)
             # A type is drawn at every entry; here all are the one that is asked for.
-            return eqx.tree_at(lambda e: e.types, env, jnp.full(2, teammate)), timestep
+            return eqx.tree_at(lambda e: e.type_ids, env, jnp.full(2, teammate)), timestep
 
         return jax.lax.scan(one, env, jax.random.split(random.key(1), task.world.length))[1]
 
@@ -122,13 +123,13 @@ def test_the_lamp_is_lit_in_half_of_the_episodes():
     assert abs(lit.mean() - 0.5) < 0.05
 
 
-def test_a_glimpse_shows_actions_only_after_the_first_step():
+def test_actions_can_be_shown_only_after_the_first_step():
     now, seen = state(last=(0, 1), left=2), [[1, 0, 0], [0, 1, 1]]
-    hiding, open_hand = Probe(Match(), 3, glimpse=True), Probe(Match(), 3)
+    once, always = Probe(Match(), 3, show_actions_once=True), Probe(Match(), 3)
     later = state(last=(0, 1), left=1)
-    np.testing.assert_array_equal(hiding.features(now)[0], seen)
-    np.testing.assert_array_equal(hiding.features(later)[0], [[0, 0, 0], [0, 0, 1]])
-    np.testing.assert_array_equal(open_hand.features(later)[0], seen)
+    np.testing.assert_array_equal(once.features(now)[0], seen)
+    np.testing.assert_array_equal(once.features(later)[0], [[0, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(always.features(later)[0], seen)
 
 
 def test_nothing_is_known_of_a_newcomer_or_of_an_empty_slot():
@@ -143,8 +144,8 @@ def test_nothing_is_known_of_a_newcomer_or_of_an_empty_slot():
     np.testing.assert_array_equal(alone.last, [1, -1])
 
 
-def test_company_joins_after_two_steps_and_is_new_then():
-    task = PROBES["company"]()
+def test_a_teammate_joins_after_two_steps_and_is_new_then():
+    task = PROBES["teammate_joins"]()
     wait, present = task.openness.start(random.key(0))
     there, joined = [bool(present[1])], []
     for _ in range(3):
@@ -157,10 +158,11 @@ def test_company_joins_after_two_steps_and_is_new_then():
 
 
 def test_stubborn_teammates_never_change_their_action():
-    family = Stubborns()
+    family = ConstantPolicies()
     obs = FullView()(random.key(0), Probe(Match()), state(), jnp.array(1))
     for index, name in enumerate(family.names):
-        action, _ = family.member(jnp.asarray(index)).act(random.key(0), (), obs, ~HERE)
+        member = family.member(jnp.asarray(index))
+        action, _ = member.act(random.key(0), member.start(2), first_view(obs))
         assert name == f"always-{action}"
 
 
@@ -171,4 +173,4 @@ def test_a_probe_for_three_agents_is_refused():
 
 def test_an_unknown_stubborn_type_is_refused():
     with pytest.raises(UserError, match="got always-2"):
-        Stubborns(("always-2",))
+        ConstantPolicies(("always-2",))

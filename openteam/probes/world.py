@@ -1,4 +1,4 @@
-"""One tiny world for all probes: two actions, a lamp, a countdown, and what everybody did last."""
+"""The world of all probes: two actions, a lamp, a countdown, and everybody's last action."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from openteam.probes.state import ProbeState
 
 
 class Probe(AbstractWorld[ProbeState]):
-    """The learner and a teammate, slots 0 and 1, choose 0 or 1 for a few steps; a payoff says what that is worth.
+    """The learner and a teammate, slots 0 and 1, choose 0 or 1 for a few steps; a payoff gives the rewards.
 
-    Its numbers may be known only at run time, so that many probes can be solved by one compiled program.
+    Its fields may be arrays, so that one compiled program can train on many probes.
     """
 
     payoff: AbstractPayoff
     length: int | Int[Array, ""] = 1
     """Steps until the task is over."""
-    glimpse: bool | Bool[Array, ""] = False
-    """Show actions only after the first step, so that they must be remembered; else after every step."""
+    show_actions_once: bool | Bool[Array, ""] = False
+    """Show actions only after the first step, so that they must be remembered, instead of after every step."""
 
     @property
     def actions(self) -> int:
@@ -56,11 +56,11 @@ class Probe(AbstractWorld[ProbeState]):
         return jnp.ones((len(state.present), self.actions), bool)
 
     def features(self, state: ProbeState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
-        """x = the last action as a one-hot pair, zeros if there is none to see, and the slot; u = lamp, steps to go.
+        """x = the last action as a one-hot pair, zeros if there is none to see, and the slot; u = lamp, steps left.
 
-        Without the slot's number a model that treats all agents alike could not tell whose action it is that pays.
+        The slot's number lets a model that is symmetric in agents tell which action is rewarded.
         """
-        shown = jnp.logical_not(self.glimpse) | (state.left == self.length - 1)
+        shown = jnp.logical_not(self.show_actions_once) | (state.left == self.length - 1)
         last = jax.nn.one_hot(jnp.where(shown, state.last, -1), self.actions)
         slot = jnp.where(state.present, jnp.arange(len(last)), 0)
         agents = jnp.concatenate([last, slot[:, None]], 1)

@@ -18,7 +18,7 @@ from openteam.task import EnvState, Task
 class Actor(eqx.Module):
     """A learner in the middle of its episodes.
 
-    Leaves of ``env`` have a leading ``envs`` axis, all others a leading ``rows`` axis. A row is whoever acts as the
+    Arrays of ``env`` have a leading ``envs`` axis, all others a leading ``rows`` axis. A row is whoever acts as the
     learner: one agent per environment, or in joint training everybody.
     """
 
@@ -28,7 +28,7 @@ class Actor(eqx.Module):
 
 
 def start_actor(task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int) -> Actor:
-    """Fresh episodes."""
+    """New episodes."""
     env, timestep = jax.vmap(task.reset)(jax.random.split(key, envs))
     return Actor(env, timestep, start_memory(policy, task.slots, envs))
 
@@ -42,8 +42,7 @@ def act_and_step(
     task: Task, policy: AbstractPolicy, actor: Actor, keys: Key[Array, "envs 2"]
 ) -> tuple[Actor, Array, Truth]:
     """One step of every environment: the actor after it, the learner's actions, and what really happened."""
-    timestep = actor.timestep
-    actions, memory = jax.vmap(policy.act)(keys[:, 0], actor.memory, timestep.obs, timestep.fresh)
+    actions, memory = jax.vmap(policy.act)(keys[:, 0], actor.memory, actor.timestep.view)
     env, timestep, truth = jax.vmap(task.step)(keys[:, 1], actor.env, actions)
     return Actor(env, timestep, memory), actions, truth
 
@@ -63,5 +62,5 @@ def collect(
         return after, (actor.timestep, actions, truth, after.memory)
 
     last, (timesteps, actions, truth, memory) = jax.lax.scan(step, actor, keys)
-    timesteps = jax.tree.map(lambda t, end: jnp.concatenate([t, end[None]]), timesteps, last.timestep)
-    return last, Chunk(timesteps, actions, truth, actor.memory, memory)
+    sequence = jax.tree.map(lambda t, end: jnp.concatenate([t, end[None]]), timesteps, last.timestep)
+    return last, Chunk(sequence, actions, truth, actor.memory, memory)

@@ -5,18 +5,16 @@ Sums and counts rather than means, so that steps, teammates and episodes of any 
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float
 
-from openteam.compile_cache import quick_jit
-from openteam.core.belief import AbstractBeliever, Belief
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractPolicy, Belief, Explanation
 from openteam.core.random import key as make_key
-from openteam.core.types import Truth
-from openteam.rollout.acting import Actor, start_actor
+from openteam.core.types import Truth, View
+from openteam.models.belief.gaussian import normal_log_density
+from openteam.rollout.episodes import Step, play
 from openteam.task import Task
 from openteam.views.full import FullView
 
@@ -48,8 +46,8 @@ def score(belief: Belief, truth: Truth, visible: Bool[Array, "slots"]) -> Sums:
         log_likelihood = jnp.log(jnp.maximum(likelihood, 1e-30))
         sums |= {"seen_actions": masked(log_likelihood, there & visible), "all_actions": masked(log_likelihood, there)}
     if belief.agents is not None and belief.shared is not None:
-        of_rows = jnp.einsum("k,kjf->jf", weight, unit_normal(truth.agents, belief.agents))
-        of_shared = weight @ unit_normal(truth.shared, belief.shared)
+        of_rows = jnp.einsum("k,kjf->jf", weight, normal_log_density(truth.agents, belief.agents))
+        of_shared = weight @ normal_log_density(truth.shared, belief.shared)
         rows = masked(of_rows, jnp.broadcast_to(truth.exists[:, None], of_rows.shape))
         sums |= {
             "state": (rows[0] + of_shared.sum(), rows[1] + of_shared.size),
@@ -63,43 +61,44 @@ def masked(numbers: Float[Array, "*shape"], which: Bool[Array, "*shape"]) -> tup
     return jnp.where(which, numbers, 0).sum(), which.sum().astype(jnp.float32)
 
 
-def unit_normal(x: Float[Array, "*shape"], mean: Float[Array, "samples *shape"]) -> Float[Array, "samples *shape"]:
-    """log N(x; mean, 1)."""
-    return -0.5 * (x - mean) ** 2 - 0.5 * jnp.log(2 * jnp.pi)
-
-
-def belief_scores(policy: AbstractBeliever, task: Task, *, episodes: int = 32, seed: int = 0) -> dict[str, float]:
+def belief_scores(policy: AbstractPolicy, task: Task, *, episodes: int = 32, seed: int = 0) -> dict[str, float]:
     """The metrics of ``METRICS`` that apply, over whole episodes that the policy itself plays."""
-    return means(play(task, policy, make_key(seed), episodes))
+    return means(play(task, policy, make_key(seed), episodes, keep_scores).kept)
 
 
 def means(sums: Sums) -> dict[str, float]:
-    """Each metric's mean; what was never to be judged is left out."""
+    """Each metric's mean; what never applied is left out."""
     totals = {name: (float(total.sum()), float(count.sum())) for name, (total, count) in sums.items()}
     return {name: total / count for name, (total, count) in totals.items() if count}
 
 
-@quick_jit
-def play(task: Task, policy: AbstractBeliever, key: Key[Array, ""], envs: int) -> Sums:
-    """One episode in each environment, judged step by step."""
-    k_start, k_steps = jax.random.split(key)
-    actor = start_actor(task, policy, k_start, envs)
-
-    def step(carry: tuple[Actor, Bool[Array, "envs"]], number: Array) -> tuple[tuple, Sums]:
-        actor, going = carry
-        k_act, k_env = jax.random.split(jax.random.fold_in(k_steps, number))
-        timestep = actor.timestep
-        act_keys, env_keys = jax.random.split(k_act, envs), jax.random.split(k_env, envs)
-        actions, memory, belief = jax.vmap(policy.reveal)(act_keys, actor.memory, timestep.obs, timestep.fresh)
-        env, after, truth = jax.vmap(task.step)(env_keys, actor.env, actions)
-        sums = jax.vmap(score)(belief, truth, timestep.obs.visible)
-        sums = jax.tree.map(lambda leaf: jnp.where(going, leaf, 0).sum(), sums)
-        return (Actor(env, after, memory), going & ~after.ends), sums
-
-    _, sums = jax.lax.scan(step, (actor, jnp.ones(envs, bool)), jnp.arange(task.horizon))
-    return sums
+def keep_scores(step: Step) -> Sums:
+    """The scores of a step, zero after the episode's end."""
+    sums = score(belief_of(step.decision.explanation, step.view), step.truth, step.view.obs.visible)
+    return jax.tree.map(lambda leaf: jnp.where(step.counts, leaf, 0), sums)
 
 
-def holds_belief(policy: AbstractPolicy, task: Task) -> TypeGuard[AbstractBeliever]:
-    """Whether there is a belief to judge: somebody who holds one, and something that it cannot see."""
-    return isinstance(policy, AbstractBeliever) and not isinstance(task.view, FullView)
+def belief_of(explanation: Explanation, view: View) -> Belief:
+    """A policy's belief. Whoever has none believes what it sees: nobody is there but those in sight."""
+    if explanation.belief is not None:
+        return explanation.belief
+    actions = None if explanation.predicted is None else explanation.predicted[None]
+    return Belief(jnp.ones(1), view.obs.visible[None].astype(jnp.float32), actions, None, None)
+
+
+def holds_belief(policy: AbstractPolicy, task: Task) -> bool:
+    """Whether there is a belief to score: something is hidden, and the policy believes or predicts something."""
+    if isinstance(task.view, FullView):
+        return False
+    explanation = explanation_shapes(policy, task)
+    return explanation.belief is not None or explanation.predicted is not None
+
+
+def explanation_shapes(policy: AbstractPolicy, task: Task) -> Explanation:
+    """The parts of this policy's explanations, as shapes."""
+
+    def decide() -> Explanation:
+        _, timestep = task.reset(make_key(0))
+        return policy.decide(make_key(1), policy.start(task.slots), timestep.view).explanation
+
+    return eqx.filter_eval_shape(decide)

@@ -1,20 +1,23 @@
-"""Whole episodes with a frozen policy."""
+"""Whole episodes with a frozen policy: one scan, whatever is kept of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.compile_cache import quick_jit
-from openteam.core.policy import AbstractPolicy
+from openteam.core.policy import AbstractPolicy, Decision
 from openteam.core.random import key as make_key
+from openteam.core.types import TimeStep, Truth, View
 from openteam.errors import UserError
-from openteam.rollout.acting import Actor, act_and_step, start_actor
-from openteam.task import Task
+from openteam.rollout.acting import Actor, start_actor
+from openteam.task import EnvState, Task
 
 BATCH = 256
 
@@ -53,25 +56,71 @@ def evaluate(policy: AbstractPolicy, task: Task, *, episodes: int = 480, seed: i
     parts = [
         play(task, policy, jax.random.fold_in(make_key(seed), number), batch) for number in range(-(-episodes // batch))
     ]
-    returns, lengths = (np.concatenate([np.asarray(part[i]) for part in parts])[:episodes] for i in range(2))
-    return Episodes(returns, lengths)
+    returns = np.concatenate([np.asarray(part.returns) for part in parts])[:episodes]
+    return Episodes(returns, np.concatenate([np.asarray(part.lengths) for part in parts])[:episodes])
+
+
+class Step(eqx.Module):
+    """Everything about one step of one environment."""
+
+    env: EnvState  # before the step
+    view: View  # what the learner decided on
+    decision: Decision
+    after: EnvState  # within the episode, also where that ends
+    timestep: TimeStep
+    truth: Truth
+    counts: Bool[Array, "*batch"]  # its first episode is not over yet
+
+
+Keep = Callable[[Step], PyTree[Any]]
+
+
+class Played(eqx.Module):
+    """Episodes side by side: undiscounted returns, lengths, and what was kept of their steps."""
+
+    returns: Float[Array, "episodes"]
+    lengths: Int[Array, "episodes"]
+    kept: PyTree[Any]  # [time, episodes, ...]
+
+
+def keep_nothing(step: Step) -> tuple[()]:
+    """Returns and lengths are enough."""
+    del step
+    return ()
 
 
 @quick_jit
 def play(
-    task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int
-) -> tuple[Float[Array, "envs"], Int[Array, "envs"]]:
-    """One episode in each environment: undiscounted returns and lengths."""
+    task: Task,
+    policy: AbstractPolicy,
+    key: Key[Array, ""],
+    count: int,
+    keep: Keep = keep_nothing,
+    *,
+    steps: int | None = None,
+) -> Played:
+    """One episode in each of ``count`` environments, and of every step what ``keep`` makes of it.
+
+    All are stepped for the task's horizon, or for so many ``steps``; an ended episode is followed by another, and its
+    steps do not count any more. ``keep`` sees one environment; whatever it does not use is not computed.
+    """
     k_start, k_steps = jax.random.split(key)
-    actor = start_actor(task, policy, k_start, envs)
+    actor = start_actor(task, policy, k_start, count)
 
-    def step(number: Array, state: tuple[Actor, Array, Array, Bool[Array, "envs"]]) -> tuple:
-        actor, returns, lengths, going = state
-        keys = jax.random.split(jax.random.fold_in(k_steps, number), (envs, 2))
-        actor, _, _ = act_and_step(task, policy, actor, keys)
-        returns = returns + jnp.where(going, actor.timestep.reward, 0)
-        return actor, returns, lengths + going, going & ~actor.timestep.ends
+    def one(keys: Array, env: EnvState, view: View, memory: Any, counts: Array) -> tuple:
+        k_step, k_reset = jax.random.split(keys[1])
+        decision = policy.decide(keys[0], memory, view)
+        after, timestep, truth = task.step_within(k_step, env, decision.action)
+        return *task.restart(k_reset, after, timestep), Step(env, view, decision, after, timestep, truth, counts)
 
-    first = (actor, jnp.zeros(envs), jnp.zeros(envs, jnp.int32), jnp.ones(envs, bool))
-    _, returns, lengths, _ = jax.lax.fori_loop(0, task.horizon, step, first)
-    return returns, lengths
+    def step(carry: tuple, number: Array) -> tuple:
+        actor, returns, lengths, counts = carry
+        keys = jax.random.split(jax.random.fold_in(k_steps, number), (count, 2))
+        env, timestep, now = jax.vmap(one)(keys, actor.env, actor.timestep.view, actor.memory, counts)
+        returns = returns + jnp.where(counts, timestep.reward, 0)
+        carry = Actor(env, timestep, now.decision.memory), returns, lengths + counts, counts & ~timestep.ends
+        return carry, jax.vmap(keep)(now)
+
+    first = (actor, jnp.zeros(count), jnp.zeros(count, jnp.int32), jnp.ones(count, bool))
+    (_, returns, lengths, _), kept = jax.lax.scan(step, first, jnp.arange(steps or task.horizon))
+    return Played(returns, lengths, kept)

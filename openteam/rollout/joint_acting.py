@@ -1,131 +1,106 @@
 """Joint training: every slot of a task is the learner, and nobody comes from the pool.
 
 One policy acts for all, each slot with its own view, memory and reward. To the learner's update this looks like any
-other chunk: its rows are (environment, slot) pairs, each told from that slot's side, and ``Truth.exists[..., 0]`` says
-whether the row's agent was there at all.
+other chunk: its rows are (environment, slot) pairs, each as that slot sees it, and ``Truth.exists[..., 0]`` says
+whether the row's agent was there at all. ``Truth.type_ids`` mean nothing here.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Int, Key
 
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Observation, TimeStep, Truth
-from openteam.core.view import viewer_first
+from openteam.core.types import TimeStep, Truth, View
+from openteam.core.view import meet, viewer_first
 from openteam.rollout.acting import Act, Actor, act_and_step, start_memory
 from openteam.task import EnvState, Task
-from openteam.teammates.pool import AbstractFamily, Pool
-
-
-class Told(AbstractPolicy):
-    """Does what was written into its memory."""
-
-    def start(self, slots: int) -> Int[Array, ""]:
-        del slots
-        return jnp.zeros((), jnp.int32)
-
-    def act(
-        self, key: Key[Array, ""], memory: Int[Array, ""], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], Int[Array, ""]]:
-        del key, obs, fresh
-        return memory, memory
-
-
-class Puppets(AbstractFamily):
-    """The pool of joint training: teammates whose actions are given."""
-
-    names: tuple[str, ...] = eqx.field(static=True, default=("puppet",))
-
-    def member(self, index: Int[Array, ""]) -> Told:
-        del index
-        return Told()
-
-
-def with_puppets(task: Task) -> Task:
-    """The same task with everybody's actions given."""
-    return dataclasses.replace(task, pool=Pool((Puppets(),)), splits={})
 
 
 def start_joint_actor(task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int) -> Actor:
-    """Fresh episodes, seen by everybody."""
-    env, timestep = jax.vmap(lambda k: reset_together(with_puppets(task), k))(jax.random.split(key, envs))
+    """New episodes, seen by everybody."""
+    env, timestep = jax.vmap(lambda k: reset_jointly(task, k))(jax.random.split(key, envs))
     return Actor(env, merge(timestep), start_memory(policy, task.slots, envs * task.slots))
 
 
-def act_together(
+def act_jointly(
     task: Task, policy: AbstractPolicy, actor: Actor, keys: Key[Array, "envs 2"]
 ) -> tuple[Actor, Array, Truth]:
     """One step of every environment, in which the learner acts for all."""
     envs = len(keys)
     act_keys = jax.vmap(lambda key: jax.random.split(key, task.slots))(keys[:, 0]).reshape(-1)
-    timestep = actor.timestep
-    actions, memory = jax.vmap(policy.act)(act_keys, actor.memory, timestep.obs, timestep.fresh)
-    step = jax.vmap(lambda key, env, chosen: step_together(with_puppets(task), key, env, chosen))
+    actions, memory = jax.vmap(policy.act)(act_keys, actor.memory, actor.timestep.view)
+    step = jax.vmap(lambda key, env, joint_action: step_jointly(task, key, env, joint_action))
     env, timestep, truth = step(keys[:, 1], actor.env, actions.reshape(envs, task.slots))
     return Actor(env, merge(timestep), memory), actions, merge(truth)
 
 
 def way_of_acting(learner: AbstractLearner) -> Act:
     """How a learner collects: for everybody, or for the learner's slot alone."""
-    return act_together if learner.joint else act_and_step
+    return act_jointly if learner.joint else act_and_step
 
 
-def reset_together(task: Task, key: Key[Array, ""]) -> tuple[EnvState, TimeStep]:
+def reset_jointly(task: Task, key: Key[Array, ""]) -> tuple[EnvState, TimeStep]:
     """A new episode; the time step has one leading row per slot."""
-    k_reset, k_look = jax.random.split(key)
-    state, timestep = task.reset(k_reset)
-    obs = everybody_looks(task, k_look, state)
-    timestep = for_everybody(timestep, task.slots)
-    return state, eqx.tree_at(lambda t: (t.obs, t.final_obs), timestep, (obs, obs))
+    k_reset, k_view = jax.random.split(key)
+    state, _ = task.reset(k_reset)
+    nobody = jnp.zeros((task.slots, task.slots), jnp.int32)
+    state, view = everybodys_view(task, k_view, eqx.tree_at(lambda s: s.last_seen, state, nobody))
+    zeros, ones = jnp.zeros(task.slots), jnp.ones(task.slots)
+    return state, TimeStep(view, zeros, ones, zeros.astype(bool), view)
 
 
-def step_together(
+def step_jointly(
     task: Task, key: Key[Array, ""], state: EnvState, actions: Int[Array, "slots"]
 ) -> tuple[EnvState, TimeStep, Truth]:
-    """One step with everybody's actions given, told from every slot's side; a closed episode is followed by a new one.
+    """One step with everybody's actions given, as every slot sees it; a closed episode is followed by a new one.
 
     For whoever leaves, the game is over: nothing can be expected after its last transition, so its discount is 0.
     """
-    k_advance, k_reset, k_final, k_look = jax.random.split(key, 4)
-    state = eqx.tree_at(lambda s: s.memory, state, (actions,))
-    final, learners, truth = task.advance(k_advance, state, actions[0])
-    restarted, _ = task.reset(k_reset)
-    after = jax.tree.map(lambda new, old: jnp.where(learners.ends, new, old), restarted, final)
-    stays = truth.exists & final.world.present & ~learners.joined
-    slots = jnp.arange(task.slots)
-    # A newcomer is new to all and all are new to it.
-    joined = learners.joined[None, :] | learners.joined[:, None]
+    k_step, k_reset, k_view = jax.random.split(key, 3)
+    final, rewards, over, ends = task.advance_world(jax.random.split(k_step, 4), state, actions)
+    truth = task.truth(state, actions, rewards)
+    stays = truth.exists & final.world.present & ~final.arrived
+    final, final_view = everybodys_view(task, k_view, final)
+    restarted, opening = reset_jointly(task, k_reset)
+    after, view = jax.tree.map(
+        lambda new, old: jnp.where(ends, new, old), (restarted, opening.view), (final, final_view)
+    )
     timestep = TimeStep(
-        obs=everybody_looks(task, k_look, after),
-        reward=truth.rewards,
-        discount=learners.discount * stays,
-        starts=jnp.broadcast_to(learners.ends, stays.shape),
-        ends=jnp.broadcast_to(learners.ends, stays.shape),
-        joined=jax.vmap(viewer_first)(joined, slots),
-        final_obs=everybody_looks(task, k_final, final),
+        view=view,
+        reward=rewards,
+        discount=(1.0 - over.astype(jnp.float32)) * stays,
+        ends=jnp.broadcast_to(ends, stays.shape),
+        final_view=final_view,
     )
     return after, timestep, everybodys_truth(truth)
 
 
-def everybody_looks(task: Task, key: Key[Array, ""], state: EnvState) -> Observation:
-    """What each slot sees through the task's view, itself first."""
-    keys = jax.random.split(key, task.slots)
-    return jax.vmap(lambda k, viewer: task.view(k, task.world, state.world, viewer))(keys, jnp.arange(task.slots))
+def everybodys_view(task: Task, key: Key[Array, ""], state: EnvState) -> tuple[EnvState, View]:
+    """What each slot sees through the task's view, itself first, and the state in which all have seen that.
+
+    Whoever has just arrived is new to all, and all are new to it.
+    """
+    slots, keys = jnp.arange(task.slots), jax.random.split(key, task.slots)
+    obs = jax.vmap(lambda k, viewer: task.view(k, task.world, state.world, viewer))(keys, slots)
+    visits = jax.vmap(viewer_first, (None, 0))(state.visits, slots)
+    remembered = jnp.where(state.arrived[:, None], 0, state.last_seen)
+    new, last_seen = jax.vmap(meet)(visits, remembered, obs.visible)
+    view = View(obs, state.arrived, new, state.previous_actions)
+    return eqx.tree_at(lambda s: s.last_seen, state, last_seen), view
 
 
 def everybodys_truth(truth: Truth) -> Truth:
     """What happened, each slot being first in a row of its own."""
     slots = len(truth.actions)
     rows, shared = eqx.partition(truth, eqx.tree_at(lambda t: t.shared, jax.tree.map(lambda _: True, truth), False))
-    turned = jax.vmap(lambda viewer: jax.tree.map(lambda leaf: viewer_first(leaf, viewer), rows))(jnp.arange(slots))
-    return eqx.combine(turned, for_everybody(shared, slots))
+    viewers = jax.vmap(lambda viewer: jax.tree.map(lambda leaf: viewer_first(leaf, viewer), rows))(jnp.arange(slots))
+    return eqx.combine(viewers, for_everybody(shared, slots))
 
 
 def for_everybody(tree: Any, slots: int) -> Any:

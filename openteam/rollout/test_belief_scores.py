@@ -6,18 +6,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.algorithms.recurrent_gpl import RecurrentGPL
-from openteam.analysis.reconstruction import judge, witness
+from openteam.algorithms.belief_gpl import BeliefGPL
+from openteam.algorithms.beliefs import Autoencoder
+from openteam.analysis.reconstruction import keep_watched, score_beliefs
 from openteam.core import random
-from openteam.core.belief import Belief
+from openteam.core.policy import Belief
 from openteam.core.types import Truth
-from openteam.probes import PROBES, vigil
+from openteam.models.agent import AgentModelSizes
+from openteam.models.belief.recurrent import AutoencoderSizes
+from openteam.models.joint_value import Factored
+from openteam.probes import PROBES, remember_teammate
 from openteam.rollout.belief_scores import METRICS, belief_scores, holds_belief, means, score
+from openteam.rollout.episodes import play
 from openteam.teammates import UniformRandom
 
-TINY = RecurrentGPL(
-    envs=2, encoder_width=8, hidden=8, representation=6, decoder_width=8, utility_width=8, rank=2, message_width=6,
-    embedding=6, readout_width=6,
+TINY = BeliefGPL(
+    belief=Autoencoder(AutoencoderSizes(8, 8, 6, 8)), envs=2, utility_width=8, pairwise=Factored(2),
+    agent_model=AgentModelSizes(6, 6, 6),
 )  # fmt: skip
 HALF_LOG_2_PI = 0.5 * np.log(2 * np.pi)
 
@@ -35,7 +40,7 @@ def scored():
     truth = Truth(
         actions=jnp.array([0, 1, 0]),
         exists=jnp.ones(3, bool),
-        types=jnp.zeros(3, jnp.int32),
+        type_ids=jnp.zeros(3, jnp.int32),
         rewards=jnp.zeros(3),
         agents=jnp.array([[0.0], [1.0], [2.0]]),
         shared=jnp.array([3.0]),
@@ -56,7 +61,7 @@ def test_the_metrics_of_one_step(scored):
     assert scored.keys() == METRICS.keys()
 
 
-def test_somebody_who_believes_what_it_sees_is_judged_by_that_alone():
+def test_somebody_who_believes_what_it_sees_is_scored_by_that_alone():
     belief = Belief(jnp.ones(1), jnp.ones((1, 2)), None, None, None)
     truth = Truth(
         jnp.zeros(2, jnp.int32),
@@ -71,30 +76,35 @@ def test_somebody_who_believes_what_it_sees_is_judged_by_that_alone():
 
 @pytest.fixture(scope="module")
 def policy():
-    return TINY.frozen(TINY.init(random.key(0), vigil().spec).model)
+    return TINY.frozen(TINY.init(random.key(0), remember_teammate().spec).model)
 
 
-def test_judging_what_a_policy_played_itself_is_judging_its_own_play(policy):
-    """The same numbers come out of acting and of watching oneself act, as nothing here is left to chance."""
-    story = witness(vigil(), policy, random.key(1), 6)
-    told = means(judge(policy, story, random.key(2)))
-    assert story.going.sum(0).tolist() == [3] * 6
-    again = means(judge(policy, story, random.key(3)))
-    assert told == again
-    assert set(told) <= set(METRICS)
-    assert np.isfinite(list(told.values())).all()
+def watch(player):
+    return play(remember_teammate(), player, random.key(1), 6, keep_watched).kept
 
 
-def test_a_watcher_is_told_what_was_done(policy):
-    """What the player did, not what the watcher would have done, is what it remembers."""
-    story = witness(vigil(), UniformRandom(), random.key(1), 6)
-    other = eqx.tree_at(lambda s: s.actions, story, 1 - story.actions)
-    assert means(judge(policy, story, random.key(2))) != means(judge(policy, other, random.key(2)))
+def test_watching_what_a_policy_played_itself_gives_the_scores_of_its_own_play(policy):
+    """Acting and watching oneself act are the same here, where nothing is random."""
+    watched = watch(policy)
+    assert watched.counts.sum(0).tolist() == [3] * 6
+    scores = means(score_beliefs(policy, watched, random.key(2)))
+    assert scores == means(score_beliefs(policy, watched, random.key(3)))
+    assert set(scores) <= set(METRICS)
+    assert np.isfinite(list(scores.values())).all()
 
 
-def test_a_belief_is_judged_where_something_is_hidden(policy):
-    assert holds_belief(policy, vigil())
+def test_a_watcher_knows_what_the_player_did(policy):
+    """The player's own actions are part of what it saw, so they matter to whoever watches."""
+    watched = watch(UniformRandom())
+    actions = watched.view.previous_action
+    other = eqx.tree_at(lambda w: w.view.previous_action, watched, jnp.where(actions < 0, actions, 1 - actions))
+    before, after = (means(score_beliefs(policy, each, random.key(2))) for each in (watched, other))
+    assert before != after
+
+
+def test_a_belief_is_scored_where_something_is_hidden(policy):
+    assert holds_belief(policy, remember_teammate())
     assert not holds_belief(policy, PROBES["match"]())
-    assert not holds_belief(UniformRandom(), vigil())
-    scores = belief_scores(policy, vigil(), episodes=4)
+    assert not holds_belief(UniformRandom(), remember_teammate())
+    scores = belief_scores(policy, remember_teammate(), episodes=4)
     assert 0 <= scores["existence_error"] <= 1

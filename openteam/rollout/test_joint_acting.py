@@ -1,19 +1,23 @@
-"""Joint training: what every slot is told, and when an agent's game is over.
+"""Joint training: what every slot sees and knows, and when an agent's game is over.
 
-Chunks come from short foraging games in which agents come and go. What a slot is told is checked against what slot 0
-is told.
+Chunks come from short foraging games in which agents come and go. Rows of other slots are checked against those of slot
+0, and who is new against a list of visits kept in plain Python.
 """
+
+import dataclasses
 
 import jax
 import numpy as np
 import pytest
 
 from openteam.core import random
+from openteam.core.types import NO_ACTION
 from openteam.openness import Lifetimes
 from openteam.rollout.acting import collect
-from openteam.rollout.joint_acting import act_together, start_joint_actor
+from openteam.rollout.joint_acting import act_jointly, start_joint_actor
 from openteam.task import Task
 from openteam.teammates import Foragers, Pool, UniformRandom
+from openteam.views import Window
 from openteam.worlds.lbf import Foraging
 
 ENVS, STEPS, SLOTS = 6, 40, 3
@@ -25,30 +29,25 @@ def split_rows(leaf):
     return np.asarray(leaf.reshape(len(leaf), ENVS, SLOTS, *leaf.shape[2:]))
 
 
-@pytest.fixture(scope="module")
-def played():
-    """The last states, and a chunk whose leaves have the shape [time, envs, slots, ...]."""
+def play(task):
+    """A chunk with arrays of shape [time, envs, slots, ...]."""
 
-    def play(key):
+    def run(key):
         k_start, k_play = jax.random.split(key)
-        actor = start_joint_actor(TASK, UniformRandom(), k_start, ENVS)
-        return collect(TASK, UniformRandom(), actor, k_play, STEPS, act_together)
+        actor = start_joint_actor(task, UniformRandom(), k_start, ENVS)
+        return collect(task, UniformRandom(), actor, k_play, STEPS, act_jointly)[1]
 
-    actor, rows = jax.jit(play)(random.key(0))
-    return actor.env, jax.tree.map(split_rows, rows)
+    return jax.tree.map(split_rows, jax.jit(run)(random.key(0)))
 
 
 @pytest.fixture(scope="module")
-def chunk(played):
-    return played[1]
+def chunk():
+    return play(TASK)
 
 
-def acted(chunk):
-    return jax.tree.map(lambda leaf: leaf[:-1], chunk.timesteps)
-
-
-def led(chunk):
-    return jax.tree.map(lambda leaf: leaf[1:], chunk.timesteps)
+@pytest.fixture(scope="module")
+def partial_chunk():
+    return play(dataclasses.replace(TASK, view=Window(radius=1)))
 
 
 def swapped(rows, slot):
@@ -58,77 +57,108 @@ def swapped(rows, slot):
     return rows[..., order, :] if rows.ndim == 4 else rows[..., order]
 
 
+def arrivals(chunk):
+    """Who joined in each step, ``[time, envs, slots]``; nobody does in the step that opens an episode."""
+    return chunk.next_timesteps.final_view.starts
+
+
 @pytest.mark.parametrize("slot", range(SLOTS))
 def test_every_slot_sees_the_same_world_with_itself_first(chunk, slot):
-    for obs in (acted(chunk).obs, led(chunk).final_obs):
+    for obs in (chunk.timesteps.view.obs, chunk.next_timesteps.final_view.obs):
         np.testing.assert_array_equal(obs.agents[:, :, slot], swapped(obs.agents[:, :, 0], slot))
         np.testing.assert_array_equal(obs.visible[:, :, slot], swapped(obs.visible[:, :, 0], slot))
         np.testing.assert_array_equal(obs.shared[:, :, slot], obs.shared[:, :, 0])
 
 
 @pytest.mark.parametrize("slot", range(SLOTS))
-def test_the_truth_is_told_with_the_viewer_first(chunk, slot):
+def test_the_truth_has_the_viewer_first(chunk, slot):
     truth = chunk.truth
     for rows in (truth.actions, truth.exists, truth.rewards, truth.agents):
         np.testing.assert_array_equal(rows[:, :, slot], swapped(rows[:, :, 0], slot))
-    np.testing.assert_array_equal(truth.exists, acted(chunk).obs.visible)
+    np.testing.assert_array_equal(truth.exists, chunk.timesteps.view.obs.visible)
 
 
-def test_everybodys_action_is_the_policys(chunk):
+def test_everybodys_action_is_the_policys_and_nobody_acts_for_the_pool(chunk):
     np.testing.assert_array_equal(chunk.truth.actions[..., 0], chunk.actions)
     assert len(set(chunk.actions[..., 1].ravel().tolist())) == 6
 
 
 def test_everybody_gets_its_own_reward(chunk):
-    np.testing.assert_array_equal(led(chunk).reward, chunk.truth.rewards[..., 0])
-    np.testing.assert_array_equal(led(chunk).reward, chunk.truth.rewards[:, :, 0])
-    assert (led(chunk).reward > 0).any(axis=(0, 1)).all()
+    reward = chunk.next_timesteps.reward
+    np.testing.assert_array_equal(reward, chunk.truth.rewards[..., 0])
+    np.testing.assert_array_equal(reward, chunk.truth.rewards[:, :, 0])
+    assert (reward > 0).any(axis=(0, 1)).all()
 
 
 def test_whoever_leaves_expects_nothing_more_and_whoever_stays_goes_on(chunk):
-    here, after, joined = chunk.truth.exists[..., 0], led(chunk).final_obs.visible[..., 0], led(chunk).joined
-    newcomer = joined.all(-1)
-    stays = here & after & ~newcomer
+    after = chunk.next_timesteps
+    here, there = chunk.truth.exists[..., 0], after.final_view.obs.visible[..., 0]
+    stays = here & there & ~arrivals(chunk)
     assert (here & ~stays)[..., 1:].any()
     assert stays[..., 0].all()
-    finished = (led(chunk).final_obs.shared.reshape(STEPS, ENVS, SLOTS, 2, 3)[..., 2] == 0).all(-1)
-    np.testing.assert_array_equal(led(chunk).discount, stays & ~finished)
+    finished = (after.final_view.obs.shared.reshape(STEPS, ENVS, SLOTS, 2, 3)[..., 2] == 0).all(-1)
+    np.testing.assert_array_equal(after.discount, stays & ~finished)
     assert finished.any()
 
 
 def test_a_slot_that_changes_hands_within_a_step_is_a_newcomers(chunk):
-    here, after = chunk.truth.exists[..., 0], led(chunk).final_obs.visible[..., 0]
-    changed = here & after & led(chunk).joined.all(-1)
+    here, there = chunk.truth.exists[..., 0], chunk.next_timesteps.final_view.obs.visible[..., 0]
+    changed = here & there & arrivals(chunk)
     assert changed.any()
-    assert (led(chunk).discount[changed] == 0).all()
+    assert (chunk.next_timesteps.discount[changed] == 0).all()
 
 
-def test_a_newcomer_is_new_to_all_and_all_are_new_to_it(chunk):
-    joined = led(chunk).joined
-    new = joined[:, :, 0]  # slot 0 never changes hands, so its row names the newcomers
-    assert not new[..., 0].any()
-    assert new.any()
+def test_a_newcomer_is_new_to_all_who_see_it_and_all_it_sees_are_new_to_it(chunk):
+    joins, view = arrivals(chunk), chunk.next_timesteps.final_view
+    assert not joins[..., 0].any()
+    assert joins.any()
     for slot in range(SLOTS):
-        np.testing.assert_array_equal(joined[:, :, slot], swapped(new, slot) | new[..., slot, None])
+        new = (swapped(joins, slot) | joins[..., slot, None]) & view.obs.visible[:, :, slot]
+        np.testing.assert_array_equal(view.new[:, :, slot], new)
 
 
-def test_episodes_start_and_end_for_all_at_once_and_the_true_successor_is_kept(chunk):
-    ends = led(chunk).ends
-    assert (ends == ends[..., :1]).all()
-    np.testing.assert_array_equal(led(chunk).starts, ends)
-    differs = (led(chunk).obs.agents != led(chunk).final_obs.agents).any((-1, -2))
-    assert differs[ends].any()
-    assert not differs[~ends].any()
+@pytest.mark.parametrize("which", ["chunk", "partial_chunk"])
+def test_new_is_whom_a_viewer_sees_and_did_not_last_see_in_that_slot(which, request):
+    chunk = request.getfixturevalue(which)
+    joins, ends = arrivals(chunk), chunk.next_timesteps.ends
+    late = 0
+    for env in range(ENVS):
+        visits, last_seen = np.zeros(SLOTS, int), np.full((SLOTS, SLOTS), -1)
+        for t in range(STEPS):
+            if t and ends[t - 1, env, 0]:
+                visits, last_seen = visits + 1, np.full((SLOTS, SLOTS), -1)
+            elif t:
+                visits = visits + joins[t - 1, env]
+                last_seen[joins[t - 1, env]] = -1
+            view = jax.tree.map(lambda leaf, at=(t, env): leaf[at], chunk.timesteps.view)
+            for slot in range(SLOTS):
+                sees = swapped(view.obs.visible[slot], slot)  # in the order of slots
+                new = sees & (visits != last_seen[slot])
+                np.testing.assert_array_equal(view.new[slot], swapped(new, slot))
+                late += (new & ~view.starts[slot] & ~(t > 0 and joins[t - 1, env])).sum()
+                last_seen[slot] = np.where(sees, visits, last_seen[slot])
+    assert (late > 0) == (which == "partial_chunk")  # met some time after it came
+
+
+@pytest.mark.parametrize("which", ["chunk", "partial_chunk"])
+def test_a_first_view_starts_without_a_previous_action_and_all_others_follow_ones_own(which, request):
+    chunk = request.getfixturevalue(which)
+    joins, ends = arrivals(chunk), chunk.next_timesteps.ends
+    view, final = chunk.next_timesteps.view, chunk.next_timesteps.final_view
+    np.testing.assert_array_equal(view.starts, joins | ends)
+    np.testing.assert_array_equal(view.previous_action, np.where(joins | ends, NO_ACTION, chunk.actions))
+    np.testing.assert_array_equal(final.previous_action, np.where(joins, NO_ACTION, chunk.actions))
+
+
+def test_episodes_end_for_all_at_once_and_the_true_successor_is_kept(chunk):
+    after = chunk.next_timesteps
+    assert (after.ends == after.ends[..., :1]).all()
+    differs = (after.view.obs.agents != after.final_view.obs.agents).any((-1, -2))
+    assert differs[after.ends].any()
+    going = ~after.ends
+    for one, two in zip(*map(jax.tree.leaves, (after.view, after.final_view)), strict=True):
+        np.testing.assert_array_equal(one[going], two[going])
 
 
 def test_a_mere_time_limit_leaves_something_to_expect(chunk):
-    limit = led(chunk).ends & (led(chunk).discount > 0)
-    assert limit.any()
-
-
-def test_nobody_of_the_pool_plays_but_puppets_who_remember_what_they_were_told(played):
-    env, chunk = played
-    assert (env.types == 0).all()
-    going = ~led(chunk).ends[-1, :, 0]
-    (told,) = env.memory
-    np.testing.assert_array_equal(told[going], chunk.actions[-1][going])
+    assert (chunk.next_timesteps.ends & (chunk.next_timesteps.discount > 0)).any()

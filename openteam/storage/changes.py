@@ -28,15 +28,20 @@ def differences(config: Any, reference: Any, path: str = "") -> dict[str, Any]:
 
 def describe(changes: dict[str, Any]) -> str:
     """``envs 64, rule SoftPolicyIteration``."""
-    return ", ".join(f"{name} {_short(value)}" for name, value in changes.items())
+    return ", ".join(f"{name} {_short(value, name)}" for name, value in changes.items())
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, name: str = "") -> str:
     if isinstance(value, dict):
-        return str(value.get("class", value))
-    if isinstance(value, list):
+        return short_class(value["class"]) if "class" in value else str(value)
+    if isinstance(value, (list, tuple)):
         return "+".join(map(_short, value))
-    return str(value)
+    return str(value)[:12] if name.endswith("sha256") else str(value)
+
+
+def short_class(name: str) -> str:
+    """A class's name for people: our own without ``openteam:``."""
+    return name.removeprefix("openteam:")
 
 
 def with_change(config: Any, name: str, value: Any) -> Any:
@@ -57,12 +62,12 @@ def _replaced(config: Any, names: list[str], value: Any, whole: str) -> Any:
     changed = _replaced(known[first], rest, value, whole)
     if isinstance(config, list):
         return [changed if str(number) == first else item for number, item in enumerate(config)]
-    return config | {first: changed}
+    return {key: item for key, item in config.items() if key != "sha256"} | {first: changed}  # it was of the old field
 
 
 def _inside(config: Any) -> dict[str, Any]:
     if isinstance(config, dict):
-        return {name: item for name, item in config.items() if name != "class"}
+        return {name: item for name, item in config.items() if name not in ("class", "sha256")}
     return {str(number): item for number, item in enumerate(config)} if isinstance(config, list) else {}
 
 

@@ -77,6 +77,11 @@ def named_leaves(tree: Any) -> dict[str, Any]:
     return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
+def tree_digest(tree: Any) -> str:
+    """The digest of a tree's arrays: that of the file they would be written to."""
+    return digest({name: np.asarray(leaf) for name, leaf in named_leaves(tree).items()})
+
+
 def digest(arrays: dict[str, np.ndarray]) -> str:
     """A fingerprint of names, shapes and numbers."""
     total = hashlib.sha256()

@@ -91,9 +91,9 @@ class RunFolder:
         path = self.path / name
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def row_counts(self) -> dict[str, int]:
-        """How many rows there are now."""
-        return {name: len(self.rows(name)) for name in ROW_FILES}
+    def row_counts(self, step: int) -> dict[str, int]:
+        """How many rows there are up to a step."""
+        return {name: sum(row["step"] <= step for row in self.rows(name)) for name in ROW_FILES}
 
     def cut_rows(self, counts: dict[str, int]) -> None:
         """Forget rows that were written after the state that a run goes on from, and a row that was cut short."""

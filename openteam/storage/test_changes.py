@@ -51,3 +51,19 @@ def test_a_whole_number_written_as_a_float_stays_whole():
 def test_a_wrong_change_gets_a_sentence(name, value, sentence):
     with pytest.raises(UserError, match=sentence):
         with_change(REFERENCE, name, value)
+
+
+def test_classes_of_ours_and_digests_are_shown_in_short():
+    changes = {"rule": {"class": "openteam:QLearning"}, "world": {"class": "my_worlds:Maze"}, "sha256": 64 * "a"}
+    assert describe(changes) == "rule QLearning, world my_worlds:Maze, sha256 aaaaaaaaaaaa"
+
+
+def test_a_digest_is_no_setting_and_does_not_outlive_what_it_was_of():
+    config = {"class": "openteam:Learned", "weights": "lbf", "names": ["ac"], "sha256": "abc"}
+    assert with_change(config, "names", ["ac-12x12"]) == {
+        "class": "openteam:Learned",
+        "weights": "lbf",
+        "names": ["ac-12x12"],
+    }
+    with pytest.raises(UserError, match="There is no setting 'sha256'"):
+        with_change(config, "sha256", "def")

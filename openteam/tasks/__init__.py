@@ -1,10 +1,10 @@
-"""The named tasks: plain values. ``<task>`` follows the paper's text, ``<task>-released`` its released code."""
+"""The named tasks. ``<task>`` follows the paper's text, ``<task>-released`` its released code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from openteam.probes import PROBES, vigil
+from openteam.probes import PROBES, remember_teammate
 from openteam.task import Task
 from openteam.tasks.foraging import lbf, lbf_partial, lbf_partial_released, lbf_released
 from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_released
@@ -38,7 +38,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "navigation-practice": navigation_practice,
     "wolfpack-practice": wolfpack_practice,
     **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},
-    "probe-vigil": vigil,
+    "probe-remember-teammate": remember_teammate,
 }
 
 __all__ = ["TASKS", "lbf", "lbf_released"]

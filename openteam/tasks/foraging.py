@@ -1,4 +1,4 @@
-"""Level-Based Foraging, seen in full and through a window."""
+"""Level-Based Foraging, fully observed and through a window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNSEEN = tuple(f"unseen-{number}" for number in range(1, 9))
 
 
 def lbf() -> Task:
-    """Level-Based Foraging as the paper tells it: lifetimes 15-25, waits 10-20, a time limit that is only a limit."""
+    """Level-Based Foraging as in the paper: lifetimes 15-25, waits 10-20, a time limit that only truncates."""
     return Task(
         name="lbf",
         world=Foraging(),
@@ -25,7 +25,7 @@ def lbf() -> Task:
 
 
 def lbf_released() -> Task:
-    """Level-Based Foraging as the released code plays it: shorter lives, longer waits, never alone, a hard end."""
+    """Level-Based Foraging as in the released code: shorter lifetimes, longer waits, never alone, a limit that ends."""
     return Task(
         name="lbf-released",
         world=Foraging(),
@@ -41,7 +41,7 @@ def lbf_released() -> Task:
 
 
 def lbf_partial() -> Task:
-    """Level-Based Foraging on a 12x12 grid of which the learner sees the 5x5 cells around it."""
+    """Level-Based Foraging on a 12x12 grid; the learner sees the 5x5 cells around it."""
     return Task(
         name="lbf-partial",
         world=Foraging(size=12),
@@ -51,13 +51,13 @@ def lbf_partial() -> Task:
         horizon=50,
         splits={
             "larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5)),
-            "unseen": Split(pool=strangers()),
+            "unseen": Split(pool=with_unseen()),
         },
     )
 
 
 def lbf_partial_released() -> Task:
-    """The same with the released code's open process, and coordinates that count from the window's corner."""
+    """The same with the released code's open process, and coordinates relative to the window's corner."""
     return Task(
         name="lbf-partial-released",
         world=Foraging(size=12),
@@ -66,12 +66,12 @@ def lbf_partial_released() -> Task:
         view=Window(coordinates="window", stretch=True),
         horizon=50,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=released_lifetimes(5, 5, 5)), "unseen": Split(pool=strangers())},
+        splits={"larger": Split(openness=released_lifetimes(5, 5, 5)), "unseen": Split(pool=with_unseen())},
     )
 
 
-def strangers() -> Pool:
-    """The types of the partial tasks and eight that training never meets."""
+def with_unseen() -> Pool:
+    """The types of the partial tasks and eight types that are not in training."""
     return Pool((Foragers(), Learned("lbf", ("ac-12x12", *UNSEEN))))
 
 
@@ -79,5 +79,5 @@ def released_lifetimes(cap: int, start_low: int, start_high: int, cap_is_start: 
     """The open process of the released Level-Based Foraging and Navigation."""
     return Lifetimes(
         cap=cap, start_low=start_low, start_high=start_high, cap_is_start=cap_is_start,
-        lifetime=(11, 20), wait=(16, 25), grace=1, company=1,
+        lifetime=(11, 20), wait=(16, 25), grace=1, min_teammates=1,
     )  # fmt: skip

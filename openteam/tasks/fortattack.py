@@ -1,4 +1,4 @@
-"""FortAttack, and its variant in which both sides are trained."""
+"""FortAttack, and a variant for training both sides."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ RELEASED = FortAttack(
 
 
 def fortattack() -> Task:
-    """FortAttack as the paper tells it: three guards, the learner among them, against three attackers."""
+    """FortAttack as in the paper: three guards, one of them the learner, against three attackers."""
     return Task(
         name="fortattack",
         world=FortAttack(),
-        openness=Casualties(places=3, guards=3, attackers=3),
+        openness=Casualties(team_size=3, guards=3, attackers=3),
         pool=Pool((Learned("fortattack"),)),
         horizon=100,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=Casualties(places=5, guards=5, attackers=5))},
+        splits={"larger": Split(openness=Casualties(team_size=5, guards=5, attackers=5))},
     )
 
 
 def fortattack_released() -> Task:
-    """FortAttack as the released code plays it: a lower arena, rewards ten times as large, one type per team."""
+    """FortAttack as in the released code: a lower arena, rewards ten times as large, one type per team."""
     return Task(
         name="fortattack-released",
         world=RELEASED,
-        openness=Casualties(places=3, guards=3, attackers=3),
+        openness=Casualties(team_size=3, guards=3, attackers=3),
         pool=Pool((Learned("fortattack"),), teams=2, redraw=False),
         horizon=100,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=Casualties(places=5, guards=5, attackers=5))},
+        splits={"larger": Split(openness=Casualties(team_size=5, guards=5, attackers=5))},
     )
 
 
 def fortattack_duel() -> Task:
-    """FortAttack for joint training: dense rewards for both sides, and a hit on slot 0 ends nothing."""
+    """FortAttack for joint training: shaped rewards for both sides, and a hit on slot 0 does not end the game."""
     return Task(
         name="fortattack-duel",
         world=FortAttack(rewards=DenseRewards(siege=5.0), learner_hit_ends=False),
-        openness=Casualties(places=3, guards=3, attackers=3, learner_stays=False),
+        openness=Casualties(team_size=3, guards=3, attackers=3, learner_stays=False),
         pool=Pool((Uniform(),)),
         horizon=100,
         time_limit_terminates=True,

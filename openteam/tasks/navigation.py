@@ -12,7 +12,7 @@ from openteam.worlds.navigation import Navigation
 
 
 def navigation_partial() -> Task:
-    """Two destinations to be covered at once on a 12x12 grid of which the learner sees the 5x5 cells around it."""
+    """Cooperative Navigation on a 12x12 grid; the learner sees the 5x5 cells around it."""
     return Task(
         name="navigation-partial",
         world=Navigation(),
@@ -28,7 +28,7 @@ def navigation_partial() -> Task:
 
 
 def navigation_partial_released() -> Task:
-    """The same as the released code plays it, where destinations can be seen from everywhere."""
+    """The same as in the released code, where destinations are always visible."""
     return Task(
         name="navigation-partial-released",
         world=Navigation(count_agents=True),
@@ -42,7 +42,7 @@ def navigation_partial_released() -> Task:
 
 
 def navigation_practice() -> Task:
-    """Navigation for joint training: waiting alone costs nothing, for else nobody ever tries."""
+    """Navigation for joint training, without the penalty: with it, untrained teams learn to stay away."""
     return Task(
         name="navigation-practice",
         world=Navigation(penalty=0.0),
@@ -53,5 +53,5 @@ def navigation_practice() -> Task:
 
 
 def pool(*more: str) -> Pool:
-    """The four scripts, two learned types, and more of these."""
+    """The four scripted types, two learned ones, and ``more`` learned ones."""
     return Pool((Navigators(), Learned("navigation", ("ac-0", "ac-1", *more))))

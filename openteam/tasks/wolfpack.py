@@ -1,4 +1,4 @@
-"""Wolfpack, seen in full and within a radius; and its other side, in which prey are trained."""
+"""Wolfpack, fully observed and within a radius; and a variant in which prey are trained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openteam.worlds.wolfpack import Wolfpack
 
 
 def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
-    """Wolfpack as the paper tells it: lifetimes 25-35, waits 15-25, rewards for captures only."""
+    """Wolfpack as in the paper: lifetimes 25-35, waits 15-25, rewards without shaping."""
     return Task(
         name=name,
         world=Wolfpack(),
@@ -30,7 +30,7 @@ def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
 
 
 def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = FullView()) -> Task:
-    """Wolfpack as the released code plays it: chance departures and arrivals, a small reward for getting nearer."""
+    """Wolfpack as in the released code: random departures and arrivals, a small reward for getting nearer."""
     return Task(
         name=name,
         world=Wolfpack(shaping=0.01),
@@ -44,23 +44,23 @@ def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = Full
 
 
 def wolfpack_evaders() -> Task:
-    """Wolfpack as the released code plays it, with prey that learned to evade instead of the scripted ones."""
+    """Wolfpack as in the released code, with learned prey instead of scripted ones."""
     task = wolfpack_released("wolfpack-evaders")
     return dataclasses.replace(task, world=dataclasses.replace(task.world, behaviour=LearnedPrey()))
 
 
 def wolfpack_partial() -> Task:
-    """Wolfpack of which the learner sees what is within three steps."""
-    return with_strangers(wolfpack("wolfpack-partial", Radius()))
+    """Wolfpack; the learner sees what is within a distance of three."""
+    return with_unseen(wolfpack("wolfpack-partial", Radius()))
 
 
 def wolfpack_partial_released() -> Task:
-    """The same as the released code plays it, where prey in sight may seem one cell off."""
-    return with_strangers(wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2)))
+    """The same as in the released code, where visible prey may seem one cell off."""
+    return with_unseen(wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2)))
 
 
 def wolfpack_practice() -> Task:
-    """Wolfpack for joint training: being near a prey alone costs nothing, for else nobody ever tries."""
+    """Wolfpack for joint training, without the penalty: with it, untrained teams learn to stay away."""
     return Task(
         name="wolfpack-practice",
         world=Wolfpack(close_penalty=0.0, shaping=0.01),
@@ -71,7 +71,7 @@ def wolfpack_practice() -> Task:
 
 
 def evasion() -> Task:
-    """Wolfpack's prey as agents, hunted by two scripted hunters: here the prey are trained."""
+    """Wolfpack with the prey as agents, chased by two scripted hunters."""
     world = Evasion(hunters=Pool((Hunters(),)), fewest=2, most=2)
     return Task(name="evasion", world=world, openness=Closed(2), pool=Pool((Uniform(),)), horizon=200)
 
@@ -82,10 +82,10 @@ def lifetimes(cap: int, start_low: int, start_high: int) -> Lifetimes:
 
 
 def hunters(*more: str) -> Pool:
-    """The seven scripts, two learned types, and more of these."""
+    """The seven scripted types, two learned ones, and ``more`` learned ones."""
     return Pool((Hunters(), Learned("wolfpack", ("teammate-aware-clone", "learned", *more))))
 
 
-def with_strangers(task: Task) -> Task:
-    """The same task with a split in which eight types appear that training never meets."""
+def with_unseen(task: Task) -> Task:
+    """The same task with a split that adds eight types which are not in training."""
     return dataclasses.replace(task, splits=task.splits | {"unseen": Split(pool=hunters(*UNSEEN))})

@@ -1,8 +1,9 @@
 """The eight scripted types of Level-Based Foraging, H1 to H8, as one parametrised policy.
 
-All of them choose a food, walk to it (rows first) and load. They differ in which food: measured from whom, nearest,
-farthest or heaviest, how heavy it may be, and what to do when none is light enough. Distances are squared Euclidean;
-of equals the first in row-major order counts. Whoever has no target, or no useful step, takes a random legal action.
+All of them choose a food, walk to it (rows first) and load. They differ in which food: the nearest, farthest or
+heaviest, measured from whom, up to which level, and what they do when no level is low enough. Distances are squared
+Euclidean; ties go to the first food in row-major order. Without a target or a useful step they take a random legal
+action.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.core.policy import AbstractMemoryless
-from openteam.core.types import Observation
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.types import Observation, Spec, View
 from openteam.teammates.scripted import AbstractScripts
-from openteam.worlds.lbf.state import EAST, LOAD, NORTH, SOUTH, WEST
+from openteam.worlds.lbf.state import ACTION_NAMES, LOAD
+from openteam.worlds.walking import EAST, NORTH, SOUTH, WEST
 
 NEAREST, FARTHEST, HEAVIEST = range(3)
 ITSELF, CENTRE, FAR_AGENT, LEADER = range(4)
 ANY_LEVEL, OWN_LEVEL, TEAM_LEVEL, LEADER_LEVEL = range(4)
 
-TYPES: dict[str, tuple[int, int, int, bool]] = {
+PARAMETERS: dict[str, tuple[int, int, int, bool]] = {
     "H1": (NEAREST, ITSELF, ANY_LEVEL, False),
     "H2": (NEAREST, CENTRE, ANY_LEVEL, False),
     "H3": (NEAREST, ITSELF, OWN_LEVEL, True),
@@ -34,7 +36,7 @@ TYPES: dict[str, tuple[int, int, int, bool]] = {
     "H8": (HEAVIEST, LEADER, LEADER_LEVEL, False),
 }
 
-SENTENCES = {
+DESCRIPTIONS = {
     "H1": "Goes for the food nearest to itself.",
     "H2": "Goes for the food nearest to the team's centre.",
     "H3": "Goes for the nearest food it can take alone; at random if there is none.",
@@ -47,26 +49,27 @@ SENTENCES = {
 
 
 class Forager(AbstractMemoryless):
-    """One scripted type; its numbers may be known only at run time, so the eight can be stacked."""
+    """One scripted type. Its parameters are arrays, so that the eight types can be stacked."""
 
     seeks: Int[Array, ""]  # nearest, farthest, heaviest
-    origin: Int[Array, ""]  # seen from itself, the team's centre, the agent farthest from it, its leader
-    limit: Int[Array, ""]  # no heavier than anything, itself, the team, its leader
-    insists: Bool[Array, ""]  # with nothing light enough: act at random, rather than drop the limit
+    origin: Int[
+        Array, ""
+    ]  # distances are measured from: itself, the team's centre, the agent farthest from it, its leader
+    limit: Int[Array, ""]  # the highest level it goes for: any, its own, the team's, its leader's
+    strict: Bool[Array, ""]  # with no food within the limit: act at random, instead of dropping the limit
 
-    def act(
-        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], tuple[()]]:
-        del fresh
+    def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
+        obs = view.obs
         u_tie, u_random = jax.random.uniform(key, (2,))
         target, found = self.choose_food(obs, u_tie)
         step, useful = walk_or_load(obs.agents[0, :2], target, obs.legal)
-        return jnp.where(found & useful, step, random_legal(u_random, obs.legal)), memory
+        action = jnp.where(found & useful, step, random_legal(u_random, obs.legal))
+        return Decision(action, memory, Explanation())
 
     def choose_food(self, obs: Observation, uniform: Float[Array, ""]) -> tuple[Float[Array, "2"], Bool[Array, ""]]:
-        """The food this type goes for, and whether there is one."""
+        """The cell of the food that this type goes for, and whether there is one."""
         foods = obs.shared.reshape(-1, 3)
-        cell, weight = foods[:, :2], foods[:, 2]
+        cell, level = foods[:, :2], foods[:, 2]
         own = obs.agents[0]
         levels = obs.agents[:, 2] * obs.visible
         far = obs.agents[farthest_other(obs, uniform)]
@@ -76,15 +79,15 @@ class Forager(AbstractMemoryless):
         origin = jnp.stack([own[:2], centre, far[:2], leader[:2]])[self.origin]
         limit = jnp.stack([jnp.asarray(jnp.inf), own[2], levels.sum(), leader[2]])[self.limit]
         distance = ((cell - origin) ** 2).sum(-1)
-        cost = jnp.stack([distance, -distance, -weight])[self.seeks]
-        there = weight > 0
-        light = there & (weight <= limit)
-        allowed = jnp.where(light.any() | self.insists, light, there)
+        cost = jnp.stack([distance, -distance, -level])[self.seeks]
+        left = level > 0
+        within = left & (level <= limit)
+        allowed = jnp.where(within.any() | self.strict, within, left)
         return cell[jnp.argmin(jnp.where(allowed, cost, jnp.inf))], allowed.any()
 
 
 def farthest_other(obs: Observation, uniform: Float[Array, ""]) -> Int[Array, ""]:
-    """The visible agent farthest from the viewer; among equals a random one. The viewer itself when it is alone."""
+    """The visible agent farthest from the viewer; ties at random. The viewer itself when it is alone."""
     distance = ((obs.agents[:, :2] - obs.agents[0, :2]) ** 2).sum(-1)
     distance = jnp.where(obs.visible, distance, -1)
     return draw_true(uniform, distance == distance.max())
@@ -104,7 +107,7 @@ def random_legal(uniform: Float[Array, ""], legal: Bool[Array, "actions"]) -> In
 def walk_or_load(
     position: Float[Array, "2"], target: Float[Array, "2"], legal: Bool[Array, "actions"]
 ) -> tuple[Int[Array, ""], Bool[Array, ""]]:
-    """Load beside the target, else one legal step nearer: rows before columns; and whether there is such an action."""
+    """Load beside the target, else a legal step towards it, rows first; and whether there is such an action."""
     gap = target - position
     wanted = jnp.stack([jnp.abs(gap).sum() == 1, gap[0] < 0, gap[0] > 0, gap[1] > 0, gap[1] < 0])
     actions = jnp.array([LOAD, NORTH, SOUTH, EAST, WEST])
@@ -113,13 +116,17 @@ def walk_or_load(
 
 
 class Foragers(AbstractScripts):
-    """The scripted types of Level-Based Foraging."""
+    """The scripted types of Level-Based Foraging, as a family of a pool."""
 
     kind: ClassVar[str] = "foragers"
-    types: ClassVar[dict[str, tuple[Any, ...]]] = {**TYPES}
-    sayings: ClassVar[dict[str, str]] = SENTENCES
-    names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
+    parameters: ClassVar[dict[str, tuple[Any, ...]]] = {**PARAMETERS}
+    descriptions: ClassVar[dict[str, str]] = DESCRIPTIONS
+    names: tuple[str, ...] = eqx.field(static=True, default=tuple(PARAMETERS))
     """Which of H1 to H8."""
 
+    def reads(self, spec: Spec) -> bool:
+        sizes = spec.agent_features, spec.shared_features % 3, spec.actions
+        return sizes == (3, 0, len(ACTION_NAMES))
+
     def member(self, index: Int[Array, ""]) -> Forager:
-        return Forager(*self.numbers(index))
+        return Forager(*self.select(index))

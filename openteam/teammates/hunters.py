@@ -1,8 +1,8 @@
 """The scripted types of Wolfpack as one parametrised policy.
 
-Four ways to hunt: at random; greedily towards the nearest prey; the same with chance; and aware of teammates, who all
-are given cells beside prey. Each of the last three also exists with patience: near a prey with too few others it backs
-off and waits. Distances are Manhattan. All numbers that types need are computed once for all of them.
+Four strategies: random; greedy, towards the nearest prey; the same with noise; and aware of teammates, which assigns a
+cell beside a prey to every hunter. Each of the last three also has a waiting variant: near a prey with too few others
+it backs off. Distances are Manhattan. What several types need is computed once for all of them.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Observation
+from openteam.core.memory import Memory
+from openteam.core.parts import Parts
+from openteam.core.policy import AbstractPolicy, Decision, Explanation
+from openteam.core.types import Observation, Spec, View
+from openteam.core.world import GridWorld
+from openteam.errors import UserError
 from openteam.teammates.scripted import AbstractScripts
 from openteam.worlds.wolfpack.path import first_steps
-from openteam.worlds.wolfpack.state import DOWN, LEFT, RIGHT, STAY, UP, displacement, distance, inside
+from openteam.worlds.wolfpack.state import ACTION_NAMES, DOWN, LEFT, RIGHT, STAY, UP, displacement, distance, inside
 
 RANDOM, GREEDY, PROBABILISTIC, AWARE = range(4)
 
-TYPES: dict[str, tuple[int, bool]] = {
+PARAMETERS: dict[str, tuple[int, bool]] = {
     "random": (RANDOM, False),
     "greedy": (GREEDY, False),
     "greedy-probabilistic": (PROBABILISTIC, False),
@@ -32,31 +36,32 @@ TYPES: dict[str, tuple[int, bool]] = {
     "teammate-aware-waiting": (AWARE, True),
 }
 
-SENTENCES: dict[str, str] = {
+DESCRIPTIONS: dict[str, str] = {
     "random": "Takes any action.",
     "greedy": "Goes to the nearest cell beside a live prey, whoever is in the way, and pushes into it.",
-    "greedy-probabilistic": "Wants the same cell as greedy, but sways on its way.",
-    "teammate-aware": "Gives every hunter a cell beside a prey and walks to its own around everybody.",
+    "greedy-probabilistic": "Has the same goal as greedy, but moves there with noise.",
+    "teammate-aware": "Assigns every hunter a cell beside a prey and walks to its own around everybody.",
     "greedy-waiting": "As greedy, but backs off from a prey while too few others are near it.",
     "greedy-probabilistic-waiting": "As greedy-probabilistic, but backs off from a prey while too few others are near.",
     "teammate-aware-waiting": "As teammate-aware, but backs off from a prey while too few others are near it.",
 }
 
-BESIDE = (LEFT, RIGHT, DOWN, UP)  # the sides of a prey, in the order in which equals count
+BESIDE = (LEFT, RIGHT, DOWN, UP)  # the sides of a prey, in the order in which ties are broken
 TEMPERATURE = 2.5
-BLOCKED = 5  # how much farther a goal seems beyond the edge of the grid
+BLOCKED = 5  # added to the distance of a goal for a step off the grid
 NEVER = 2**20
+PREY_FEATURES = 6  # shared features of a prey: row, column, and which of four ways it faces
 
 
 class Patience(eqx.Module):
-    """What a waiting type draws at its entry."""
+    """What a waiting type draws when it joins."""
 
-    radius: Int[Array, ""]  # what counts as near
-    others: Int[Array, ""]  # how many others must be near the prey before it goes on
+    radius: Int[Array, ""]  # distance that counts as near
+    others: Int[Array, ""]  # others that must be near the prey before it attacks
 
 
 class Scene(eqx.Module):
-    """An observation in whole numbers."""
+    """An observation as integers."""
 
     hunters: Int[Array, "slots 2"]  # the viewer first
     there: Bool[Array, "slots"]
@@ -76,48 +81,49 @@ class Goal(eqx.Module):
 
 
 class Hunter(AbstractPolicy):
-    """One scripted type; its numbers may be known only at run time, so the seven can be stacked."""
+    """One scripted type. Its parameters are arrays, so that the seven types can be stacked."""
 
-    way: Int[Array, ""]  # random, greedy, probabilistic, aware
+    strategy: Int[Array, ""]  # random, greedy, probabilistic, aware
     waits: Bool[Array, ""]
     size: int = eqx.field(static=True)
 
-    def start(self, slots: int) -> Patience:
+    def start(self, slots: int) -> Memory[Patience, tuple[()]]:
         del slots
-        return Patience(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
+        return Memory(Patience(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32)), ())
 
-    def act(
-        self, key: Key[Array, ""], memory: Patience, obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], Patience]:
+    def decide(self, key: Key[Array, ""], memory: Memory[Patience, tuple[()]], view: View) -> Decision:
         u_action, u_side, u_radius, u_others = jax.random.uniform(key, (4,))
         new = draw_patience(u_radius, u_others)
-        memory = jax.tree.map(lambda drawn, old: jnp.where(fresh[0], drawn, old), new, memory)
-        scene = look(obs, self.size)
+        patience = jax.tree.map(lambda drawn, old: jnp.where(view.starts, drawn, old), new, memory.team)
+        scene = read_scene(view.obs, self.size)
         me = scene.hunters[0]
-        target, post = nearest_goal(scene), own_post(scene, self.size)
-        steps = self.ways_to(scene, post)
+        target, assigned = nearest_goal(scene), assigned_goal(scene, self.size)
+        steps = self.path_to(scene, assigned)
 
-        anything = jnp.floor(u_action * (STAY + 1)).astype(jnp.int32)
-        pushes = jnp.where(self.way == AWARE, post.reached, target.reached)
-        push = towards(jnp.where(self.way == AWARE, post.prey, target.prey) - me)
+        random_action = jnp.floor(u_action * (STAY + 1)).astype(jnp.int32)
+        pushes = jnp.where(self.strategy == AWARE, assigned.reached, target.reached)
+        push = step_towards(jnp.where(self.strategy == AWARE, assigned.prey, target.prey) - me)
         walk = jnp.where(
-            self.way == AWARE,
+            self.strategy == AWARE,
             jnp.argmax(steps).astype(jnp.int32),
             jnp.where(
-                self.way == GREEDY, towards(target.cell - me), sway(u_action, u_side, me, target.cell, self.size)
+                self.strategy == GREEDY,
+                step_towards(target.cell - me),
+                noisy_step(u_action, u_side, me, target.cell, self.size),
             ),
         )
-        lost = jnp.where(self.way == AWARE, ~steps.any(), ~target.exists) | (self.way == RANDOM)
-        retreats = self.waits & hesitates(scene, target, memory)
-        action = jnp.where(pushes & (self.way != RANDOM), push, jnp.where(lost, anything, walk))
-        return jnp.where(retreats, away(me, target.prey, self.size), action), memory
+        lost = jnp.where(self.strategy == AWARE, ~steps.any(), ~target.exists) | (self.strategy == RANDOM)
+        retreats = self.waits & must_wait(scene, target, patience)
+        action = jnp.where(pushes & (self.strategy != RANDOM), push, jnp.where(lost, random_action, walk))
+        action = jnp.where(retreats, step_away(me, target.prey, self.size), action)
+        return Decision(action, Memory(patience, ()), Explanation())
 
-    def ways_to(self, scene: Scene, post: Goal) -> Bool[Array, "4"]:
-        """The first steps to the post around everybody, for those who mind."""
+    def path_to(self, scene: Scene, assigned: Goal) -> Bool[Array, "4"]:
+        """The first steps to the assigned goal around everybody; none for other strategies."""
         bodies = jnp.concatenate([scene.hunters, scene.prey])
         there = jnp.concatenate([scene.there, jnp.ones_like(scene.live)])
-        searches = (self.way == AWARE) & post.exists & ~post.reached
-        return first_steps(scene.hunters[0], post.cell, bodies, there, searches, self.size)
+        searches = (self.strategy == AWARE) & assigned.exists & ~assigned.reached
+        return first_steps(scene.hunters[0], assigned.cell, bodies, there, searches, self.size)
 
 
 def draw_patience(u_radius: Float[Array, ""], u_others: Float[Array, ""]) -> Patience:
@@ -126,9 +132,9 @@ def draw_patience(u_radius: Float[Array, ""], u_others: Float[Array, ""]) -> Pat
     return Patience(radius, 1 + (u_others >= 0.7).astype(jnp.int32))
 
 
-def look(obs: Observation, size: int) -> Scene:
-    """Read an observation. A prey with two hunters beside was captured, so it is about to be elsewhere."""
-    count = obs.shared.shape[0] // 6
+def read_scene(obs: Observation, size: int) -> Scene:
+    """The scene of an observation. A prey with two hunters beside it was captured and is about to move elsewhere."""
+    count = obs.shared.shape[0] // PREY_FEATURES
     hunters, prey = obs.agents.astype(jnp.int32), obs.shared[: 2 * count].reshape(count, 2).astype(jnp.int32)
     beside = (distance(hunters[:, None], prey[None]) == 1) & obs.visible[:, None]
     sides = (prey[:, None] + displacement(jnp.array(BESIDE))).reshape(-1, 2)
@@ -138,67 +144,69 @@ def look(obs: Observation, size: int) -> Scene:
 def nearest_goal(scene: Scene) -> Goal:
     """The nearest cell beside a live prey."""
     usable = scene.usable & jnp.repeat(scene.live, 4)
-    return goal_at(scene, first_least(jnp.where(usable, distance(scene.sides, scene.hunters[0]), NEVER)))
+    return goal_at(scene, first_minimum(jnp.where(usable, distance(scene.sides, scene.hunters[0]), NEVER)))
 
 
-def own_post(scene: Scene, size: int) -> Goal:
-    """The viewer's cell when all hunters are given one beside a prey.
+def assigned_goal(scene: Scene, size: int) -> Goal:
+    """The viewer's goal when every hunter is assigned a cell beside a prey.
 
-    Whose farthest cell is farthest chooses first, each the nearest cell that is left. Equals go by where they stand,
-    so that all viewers agree.
+    The hunter with the farthest such cell chooses first, each takes the nearest cell that is left. Ties are broken by
+    position, so that all viewers agree.
     """
     far = jnp.where(scene.usable, distance(scene.hunters[:, None], scene.sides[None]), -1).max(1)
     order = far * size**2 - scene.hunters[:, 0] * size - scene.hunters[:, 1]
-    turn = (scene.there[None, :] & (order[None, :] > order[:, None])).sum(1)
-    rounds = jnp.arange(min(len(turn), len(scene.sides)))
-    chooses = (turn == rounds[:, None]) & scene.there
+    rank = (scene.there[None, :] & (order[None, :] > order[:, None])).sum(1)
+    rounds = jnp.arange(min(len(rank), len(scene.sides)))
+    chooses = (rank == rounds[:, None]) & scene.there
     choosers = (chooses[:, :, None] * scene.hunters).sum(1)
 
-    def give(left: Bool[Array, "cells"], who: tuple[Array, Array]) -> tuple[Bool[Array, "cells"], Bool[Array, "cells"]]:
+    def assign(
+        left: Bool[Array, "cells"], who: tuple[Array, Array]
+    ) -> tuple[Bool[Array, "cells"], Bool[Array, "cells"]]:
         chooser, exists = who
-        given = first_least(jnp.where(left & exists, distance(scene.sides, chooser), NEVER))
-        return left & ~given, given
+        chosen = first_minimum(jnp.where(left & exists, distance(scene.sides, chooser), NEVER))
+        return left & ~chosen, chosen
 
-    # A loop, because written out this compiles for minutes.
-    _, given = jax.lax.scan(give, scene.usable, (choosers, rounds < scene.there.sum()))
-    return goal_at(scene, (given & chooses[:, :1]).any(0))
+    # A scan, because unrolled this would compile for minutes.
+    _, chosen = jax.lax.scan(assign, scene.usable, (choosers, rounds < scene.there.sum()))
+    return goal_at(scene, (chosen & chooses[:, :1]).any(0))
 
 
 def goal_at(scene: Scene, chosen: Bool[Array, "cells"]) -> Goal:
-    """The goal whose cell is marked, if any."""
+    """The goal at the cell that is marked, if one is."""
     cell = jnp.where(chosen[:, None], scene.sides, 0).sum(0)
     prey = jnp.where(chosen.reshape(-1, 4).any(1)[:, None], scene.prey, 0).sum(0)
     exists = chosen.any()
     return Goal(cell, prey, exists, exists & (distance(cell, scene.hunters[0]) == 0))
 
 
-def hesitates(scene: Scene, target: Goal, patience: Patience) -> Bool[Array, ""]:
-    """Whether the viewer is near its prey with too few others."""
+def must_wait(scene: Scene, target: Goal, patience: Patience) -> Bool[Array, ""]:
+    """Whether the viewer is near its prey and too few others are."""
     near = (distance(scene.hunters, target.prey) <= patience.radius) & scene.there
     return target.exists & near[0] & (near[1:].sum() < patience.others)
 
 
-def first_least(cost: Int[Array, "n"]) -> Bool[Array, "n"]:
-    """A mask of the first of the smallest numbers; of none if all are ``NEVER``."""
+def first_minimum(cost: Int[Array, "n"]) -> Bool[Array, "n"]:
+    """The mask of the first minimum; empty if all are ``NEVER``."""
     ranked = cost * len(cost) + jnp.arange(len(cost))
     return (ranked == ranked.min()) & (cost < NEVER)
 
 
-def towards(gap: Int[Array, "2"]) -> Int[Array, ""]:
-    """A step along the larger gap; along the column axis if both are equal."""
+def step_towards(gap: Int[Array, "2"]) -> Int[Array, ""]:
+    """A step along the larger gap, along columns if both are equal."""
     vertical = jnp.abs(gap[0]) > jnp.abs(gap[1])
     return step_along(vertical, jnp.where(vertical, gap[0], gap[1]))
 
 
 def step_along(vertical: Bool[Array, ""], sign: Int[Array, ""]) -> Int[Array, ""]:
-    """Down or up, right or left."""
+    """A vertical or horizontal step: down or right if ``sign`` is positive, else up or left."""
     return jnp.where(vertical, jnp.where(sign > 0, DOWN, UP), jnp.where(sign > 0, RIGHT, LEFT))
 
 
-def sway(
+def noisy_step(
     u_axis: Float[Array, ""], u_side: Float[Array, ""], me: Int[Array, "2"], goal: Int[Array, "2"], size: int
 ) -> Int[Array, ""]:
-    """A chancy step: the larger gap is likelier to change, and to close."""
+    """A random step that most likely closes the larger gap: both choices are softmax."""
     gap = goal - me
     vertical = u_axis < jax.nn.sigmoid((jnp.abs(gap[0]) - jnp.abs(gap[1])) / TEMPERATURE)
     here, along = jnp.where(vertical, me[0], me[1]), jnp.where(vertical, gap[0], gap[1])
@@ -208,8 +216,8 @@ def sway(
     return step_along(vertical, jnp.where(onward, 1, -1))
 
 
-def away(me: Int[Array, "2"], prey: Int[Array, "2"], size: int) -> Int[Array, ""]:
-    """A step from the prey along the larger gap, or along the other one where the grid ends."""
+def step_away(me: Int[Array, "2"], prey: Int[Array, "2"], size: int) -> Int[Array, ""]:
+    """A step away from the prey along the larger gap, or along the other one at the edge of the grid."""
     gap = me - prey
     vertical = jnp.abs(gap[0]) > jnp.abs(gap[1])
     larger, smaller = jnp.where(vertical, gap, gap[::-1])
@@ -220,16 +228,28 @@ def away(me: Int[Array, "2"], prey: Int[Array, "2"], size: int) -> Int[Array, ""
 
 
 class Hunters(AbstractScripts):
-    """The scripted types of Wolfpack."""
+    """The scripted types of Wolfpack, as a family of a pool."""
 
     kind: ClassVar[str] = "hunters"
-    types: ClassVar[dict[str, tuple[Any, ...]]] = {**TYPES}
-    sayings: ClassVar[dict[str, str]] = SENTENCES
-    names: tuple[str, ...] = eqx.field(static=True, default=tuple(TYPES))
+    parameters: ClassVar[dict[str, tuple[Any, ...]]] = {**PARAMETERS}
+    descriptions: ClassVar[dict[str, str]] = DESCRIPTIONS
+    names: tuple[str, ...] = eqx.field(static=True, default=tuple(PARAMETERS))
     """Which of the seven."""
     grid: int = eqx.field(static=True, default=10)
-    """Rows and columns of the grid they hunt on."""
+    """Rows and columns of the world's grid, which observations do not tell. A task refuses another size."""
+
+    def reads(self, spec: Spec) -> bool:
+        sizes = spec.agent_features, spec.shared_features % PREY_FEATURES, spec.actions
+        return sizes == (2, 0, len(ACTION_NAMES)) and spec.shared_features > 0
+
+    def check_parts(self, parts: Parts) -> None:
+        if isinstance(parts.world, GridWorld) and parts.world.size != self.grid:
+            size = parts.world.size
+            raise UserError(
+                f"These hunters know a grid of {self.grid}x{self.grid} cells and the world has {size}x{size}. Give "
+                f"the pool Hunters(grid={size}), or change the world's size."
+            )
 
     def member(self, index: Int[Array, ""]) -> Hunter:
-        way, waits = self.numbers(index)
-        return Hunter(way, waits, self.grid)
+        strategy, waits = self.select(index)
+        return Hunter(strategy, waits, self.grid)

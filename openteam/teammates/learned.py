@@ -11,17 +11,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Int, Key
 
-from openteam.core.policy import AbstractMemoryless
-from openteam.core.types import Observation, Spec
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.types import Spec, View
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy, draw_action
+from openteam.storage.checkpoint import tree_digest
+from openteam.storage.config import AbstractFromFiles
 from openteam.teammates.pool import AbstractFamily
 from openteam.teammates.weights_file import Weights, weights_path
 
 
-class Learned(AbstractFamily):
+class Learned(AbstractFamily, AbstractFromFiles):
     """Learned types of one world, as one stacked network.
 
     The family itself is only names. Its numbers are constants of the programs it acts in, so it can be a default on the
@@ -52,6 +54,11 @@ class Learned(AbstractFamily):
     def stacked(self) -> NetworkPolicy:
         places = np.array([self.file.place(name) for name in self.names])
         return jax.tree.map(lambda leaf: leaf[places], self.file.stacked)
+
+    @property
+    def digest(self) -> str:
+        """Of these members only: one that is added to the file changes nothing for runs without it."""
+        return tree_digest(self.stacked)
 
     def check(self, spec: Spec) -> None:
         sizes = self.file.sizes
@@ -87,12 +94,10 @@ class OneOf(AbstractMemoryless):
     stacked: NetworkPolicy
     index: Int[Array, ""]
 
-    def act(
-        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], tuple[()]]:
-        del fresh
-        logits = jax.vmap(lambda policy: policy.logits(obs))(self.stacked)
-        return draw_action(key, self.choose(logits), self.choose(self.stacked.temperature)), memory
+    def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
+        logits = jax.vmap(lambda policy: policy.logits(view.obs))(self.stacked)
+        action = draw_action(key, self.choose(logits), self.choose(self.stacked.temperature))
+        return Decision(action, memory, Explanation())
 
     def choose(self, rows: Any) -> Any:
         """The chosen member's row."""

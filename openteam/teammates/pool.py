@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.core.parts import Parts
 from openteam.core.policy import AbstractPolicy
-from openteam.core.types import Observation, Spec
+from openteam.core.types import Spec, View
 from openteam.errors import UserError
 
 
@@ -57,18 +58,26 @@ class Pool(eqx.Module):
     def size(self) -> int:
         return len(self.names)
 
-    def draw(self, key: Key[Array, ""], slots: int) -> Int[Array, "slots"]:
-        """A type for every slot."""
+    def count_teams(self, slots: int) -> int:
+        """The number of types that are drawn for a task with this number of slots."""
         teams = slots if self.teams is None else self.teams
         if slots % teams:
             raise UserError(f"{slots} slots cannot be {teams} teams of equal size. Change the pool's teams.")
+        return teams
+
+    def check_parts(self, parts: Parts) -> None:
+        self.count_teams(parts.openness.slots)
+
+    def draw(self, key: Key[Array, ""], slots: int) -> Int[Array, "slots"]:
+        """A type for every slot."""
+        teams = self.count_teams(slots)
         return jnp.repeat(draw_types(jax.random.uniform(key, (teams,)), self.size), slots // teams)
 
     def renew(
-        self, key: Key[Array, ""], types: Int[Array, "slots"], joining: Bool[Array, "slots"]
+        self, key: Key[Array, ""], type_ids: Int[Array, "slots"], joining: Bool[Array, "slots"]
     ) -> Int[Array, "slots"]:
         """Everybody's type after some slots have changed hands."""
-        return jnp.where(joining, self.draw(key, len(types)), types) if self.redraw else types
+        return jnp.where(joining, self.draw(key, len(type_ids)), type_ids) if self.redraw else type_ids
 
     def start(self, slots: int) -> PyTree[Any]:
         """Blank memories: one per family and slot."""
@@ -79,23 +88,22 @@ class Pool(eqx.Module):
     def act(
         self,
         key: Key[Array, ""],
-        types: Int[Array, "slots"],
+        type_ids: Int[Array, "slots"],
         memory: PyTree[Any],
-        obs: Observation,
-        fresh: Bool[Array, "slots slots"],
+        views: View,
     ) -> tuple[Int[Array, "slots"], PyTree[Any]]:
-        """Everybody's action. ``obs`` and ``fresh`` have one leading row per acting slot."""
-        slots = len(types)
+        """Everybody's action. ``views`` has one leading row per acting slot."""
+        slots = len(type_ids)
         keys = jax.random.split(key, (len(self.families), slots))
         actions, memories, first = jnp.zeros(slots, jnp.int32), [], 0
         for number, family in enumerate(self.families):
-            mine = (types >= first) & (types < first + family.size)
-            index = jnp.clip(types - first, 0, family.size - 1)
+            mine = (type_ids >= first) & (type_ids < first + family.size)
+            index = jnp.clip(type_ids - first, 0, family.size - 1)
 
-            def act(key: Array, i: Array, m: Any, o: Observation, f: Array, family: AbstractFamily = family) -> Any:
-                return family.member(i).act(key, m, o, f)
+            def act(key: Array, index: Array, memory: Any, view: View, family: AbstractFamily = family) -> Any:
+                return family.member(index).act(key, memory, view)
 
-            chosen, remembered = jax.vmap(act)(keys[number], index, memory[number], obs, fresh)
+            chosen, remembered = jax.vmap(act)(keys[number], index, memory[number], views)
             actions = jnp.where(mine, chosen, actions)
             memories.append(remembered)
             first += family.size

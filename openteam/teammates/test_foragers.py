@@ -9,14 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from openteam.core.types import first_view
 from openteam.errors import UserError
 from openteam.teammates import Foragers
-from openteam.teammates.foragers import TYPES
+from openteam.teammates.foragers import PARAMETERS
 from openteam.views import FullView
 from openteam.worlds.lbf import ACTION_NAMES, Foraging
 from openteam.worlds.lbf.draw import from_text
 
-NAMES = tuple(TYPES)
+NAMES = tuple(PARAMETERS)
 WORLD = Foraging(size=6)
 DRAWS = 2000
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
@@ -31,7 +32,7 @@ def decide(state, draws):
     def one(index, uniform, key):
         member = Foragers().member(index)
         cell, found = member.choose_food(obs, uniform)
-        action, _ = member.act(key, (), obs, jnp.zeros(3, bool))
+        action, _ = member.act(key, member.start(3), first_view(obs))
         return jnp.where(found, cell, -1), action
 
     keys = jax.random.split(jax.random.key(1), (len(NAMES), draws))
@@ -42,7 +43,7 @@ def decide(state, draws):
 DECIDE = jax.jit(decide, static_argnums=1, compiler_options=QUICK)
 
 
-def look(grid, name):
+def decisions(grid, name):
     """The foods that a type goes for, and the shares of its actions, over many draws."""
     cells, actions = (np.asarray(each[NAMES.index(name)]) for each in DECIDE(from_text(grid, slots=3, foods=3), DRAWS))
     shares = np.bincount(actions, minlength=6) / DRAWS
@@ -50,17 +51,17 @@ def look(grid, name):
 
 
 def goes_for(grid, name):
-    (cell,) = look(grid, name)[0]
+    (cell,) = decisions(grid, name)[0]
     return cell
 
 
 def does(grid, name="H1"):
-    (action,) = look(grid, name)[1]
+    (action,) = decisions(grid, name)[1]
     return action
 
 
 def acts_at_random(grid, name, legal):
-    shares = look(grid, name)[1]
+    shares = decisions(grid, name)[1]
     assert set(shares) == set(legal)
     assert max(abs(share - 1 / len(legal)) for share in shares.values()) < 0.06
 
@@ -154,7 +155,7 @@ def test_each_type_goes_where_no_other_type_would(rule):
     name, (cell, grid) = rule[:2], ONLY[rule]
     assert goes_for(grid, name) == cell
     for other in set(NAMES) - {name}:
-        assert cell not in look(grid, other)[0], other
+        assert cell not in decisions(grid, other)[0], other
 
 
 def test_h6_takes_the_heaviest_of_all_when_none_is_light_enough():
@@ -200,7 +201,7 @@ def test_of_equals_the_first_in_row_major_order_counts(name):
 
 def test_h7_draws_among_agents_that_are_equally_far():
     grid = "A1 . . . . . \n . 1 . . . . \n . . b1 . . . \n . 1 . . . . \n c1 . . . . . \n . . . . . ."
-    cells, actions = look(grid, "H7")
+    cells, actions = decisions(grid, "H7")
     assert cells == {(1, 1), (3, 1)}
     assert actions == pytest.approx({"north": 0.5, "south": 0.5}, abs=0.06)
 

@@ -9,13 +9,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from openteam.core.memory import Memory
+from openteam.core.types import first_view
 from openteam.errors import UserError
-from openteam.teammates.hunters import TYPES, Hunters, Patience, draw_patience, look, nearest_goal, own_post
+from openteam.teammates.hunters import (
+    PARAMETERS,
+    Hunters,
+    Patience,
+    assigned_goal,
+    draw_patience,
+    nearest_goal,
+    read_scene,
+)
 from openteam.views import FullView
 from openteam.worlds.wolfpack import ACTION_NAMES, Wolfpack, WolfpackState
 from openteam.worlds.wolfpack.draw import from_text
 
-NAMES = tuple(TYPES)
+NAMES = tuple(PARAMETERS)
 SIZE, SLOTS, DRAWS = 6, 4, 1500
 WORLD = Wolfpack(size=SIZE)
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
@@ -27,12 +37,14 @@ def observe(state, viewer):
     return eqx.tree_at(lambda o: o.agents, obs, jnp.where(obs.visible[:, None], obs.agents, 2.0))
 
 
-def decide(state, patience, fresh, draws=DRAWS):
+def decide(state, patience, starts, draws=DRAWS):
     """Actions and memories of every type, for many draws."""
-    obs = observe(state, jnp.array(1))
+    view = eqx.tree_at(lambda v: v.starts, first_view(observe(state, jnp.array(1))), starts)
     keys = jax.random.split(jax.random.key(1), (len(NAMES), draws))
-    one = jax.vmap(lambda index, key: Hunters(grid=SIZE).member(index).act(key, patience, obs, fresh), (None, 0))
-    return jax.vmap(one)(jnp.arange(len(NAMES)), keys)
+    memory = Memory(patience, ())
+    one = jax.vmap(lambda index, key: Hunters(grid=SIZE).member(index).act(key, memory, view), (None, 0))
+    actions, after = jax.vmap(one)(jnp.arange(len(NAMES)), keys)
+    return actions, after.team
 
 
 DECIDE = jax.jit(decide, static_argnums=3, compiler_options=QUICK)
@@ -41,7 +53,7 @@ DECIDE = jax.jit(decide, static_argnums=3, compiler_options=QUICK)
 def shares(grid, name, radius=2, others=1):
     """How often a type takes which action, with that patience."""
     patience = Patience(jnp.array(radius), jnp.array(others))
-    actions, _ = DECIDE(from_text(grid, slots=SLOTS), patience, jnp.zeros(SLOTS, bool))
+    actions, _ = DECIDE(from_text(grid, slots=SLOTS), patience, jnp.zeros((), bool))
     counts = np.bincount(np.asarray(actions[NAMES.index(name)]), minlength=5) / DRAWS
     return {ACTION_NAMES[action]: counts[action] for action in np.flatnonzero(counts)}
 
@@ -69,7 +81,7 @@ LONELY = """
     . . . . . .
     . . . . . .
     A . . . . ^"""
-COMPANY = """
+WITH_OTHERS = """
     . . . . . .
     . . . . . .
     . b c > . .
@@ -105,7 +117,7 @@ def test_only_the_waiting_types_back_off_from_a_prey_when_alone(name):
     assert shares(LONELY, name).get("left", 0) < 0.5
 
 
-def test_in_company_each_waiting_type_hunts_as_only_its_own_kind_does():
+def test_with_others_near_each_waiting_type_hunts_as_only_its_own_kind_does():
     assert does(IN_THE_WAY, "greedy-waiting", radius=3) == "right"
     assert set(shares(IN_THE_WAY, "greedy-probabilistic-waiting", radius=3)) == {"up", "right", "down", "left"}
     assert does(IN_THE_WAY, "teammate-aware-waiting", radius=3) == "up"
@@ -192,15 +204,15 @@ def test_the_aware_type_leaves_the_nearest_cell_to_who_chooses_first():
 
 
 def test_the_aware_type_acts_at_random_when_its_cell_is_taken_or_out_of_reach():
-    acts_at_random(COMPANY, "teammate-aware")
+    acts_at_random(WITH_OTHERS, "teammate-aware")
     acts_at_random(put(("b", 0, 0), ("A", 0, 1), ("c", 1, 0), ("^", 3, 3), ("v", 5, 5)), "teammate-aware")
 
 
 def test_near_means_within_the_radius_and_enough_is_a_number_of_others():
     assert does(LONELY, "greedy-waiting", radius=2) == "left"
     assert does(LONELY, "greedy-waiting", radius=1) == "right"
-    assert does(COMPANY, "greedy-waiting", others=1) == "right"
-    assert does(COMPANY, "greedy-waiting", others=2) == "left"
+    assert does(WITH_OTHERS, "greedy-waiting", others=1) == "right"
+    assert does(WITH_OTHERS, "greedy-waiting", others=2) == "left"
 
 
 def test_others_count_only_within_the_radius_of_the_prey():
@@ -227,8 +239,8 @@ def test_backing_off_follows_the_larger_gap_unless_the_grid_ends(prey, hunter, a
 
 def test_patience_is_drawn_at_entry_and_kept():
     state, old = from_text(LONELY, slots=SLOTS), Patience(jnp.array(9), jnp.array(8))
-    _, drawn = DECIDE(state, old, jnp.array([True, True, True, True]))
-    _, kept = DECIDE(state, old, jnp.array([False, True, False, True]))
+    _, drawn = DECIDE(state, old, jnp.array(True))
+    _, kept = DECIDE(state, old, jnp.array(False))
     assert (kept.radius == 9).all()
     assert (kept.others == 8).all()
     assert np.bincount(drawn.radius.ravel())[2:] / drawn.radius.size == pytest.approx([0.4, 0.4, 0.2], abs=0.03)
@@ -258,8 +270,8 @@ def goals(state):
     """What the greedy and the aware go for, in every slot."""
 
     def one(viewer):
-        scene = look(observe(state, viewer), SIZE)
-        return nearest_goal(scene), own_post(scene, SIZE)
+        scene = read_scene(observe(state, viewer), SIZE)
+        return nearest_goal(scene), assigned_goal(scene, SIZE)
 
     return jax.vmap(one)(jnp.arange(SLOTS))
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from openteam.core import random
-from openteam.core.types import Observation, Spec
+from openteam.core.types import Observation, Spec, first_view
 from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
 from openteam.storage.checkpoint import save_tree
+from openteam.storage.config import from_json, to_json
 from openteam.teammates.learned import Learned
 from openteam.teammates.pool import Pool
 from openteam.teammates.weights_file import Member, Sizes, Skill, Weights, alone
@@ -41,7 +42,7 @@ def path(tmp_path):
     return tmp_path / "w.safetensors"
 
 
-def look(slots: int = 3) -> Observation:
+def observations(slots: int = 3) -> Observation:
     rng = np.random.default_rng(0)
     one = Observation(
         jnp.asarray(rng.normal(size=(slots, 2)), jnp.float32), jnp.ones(1), jnp.ones(slots, bool), jnp.ones(4, bool)
@@ -50,20 +51,21 @@ def look(slots: int = 3) -> Observation:
 
 
 def test_every_slot_acts_as_the_member_that_is_its_type(path):
-    pool, obs = Pool((Learned(str(path), ("second", "first")),)), look()
+    pool, obs = Pool((Learned(str(path), ("second", "first")),)), observations()
     types = jnp.array([0, 1, 0])
-    actions, _ = eqx.filter_jit(pool.act)(random.key(0), types, pool.start(3), obs, jnp.zeros((3, 3), bool))
+    actions, _ = eqx.filter_jit(pool.act)(random.key(0), types, pool.start(3), first_view(obs))
     assert actions.tolist() == [2, 1, 2]
 
 
 def test_temperatures_are_the_members_own(path):
     family = Learned(str(path))
-    obs = jax.tree.map(lambda leaf: leaf[0], look())
+    obs = jax.tree.map(lambda leaf: leaf[0], observations())
 
     @jax.jit
     def draw(index):
         keys = jax.random.split(random.key(1), 300)
-        return jax.vmap(lambda key: family.member(index).act(key, (), obs, jnp.zeros(3, bool))[0])(keys)
+        member = family.member(index)
+        return jax.vmap(lambda key: member.act(key, member.start(3), first_view(obs))[0])(keys)
 
     assert len(set(draw(jnp.asarray(0)).tolist())) == 1
     assert len(set(draw(jnp.asarray(2)).tolist())) > 1
@@ -129,3 +131,13 @@ def test_a_family_holds_names_and_no_arrays(path):
 def test_a_world_with_other_features_is_refused(path):
     with pytest.raises(UserError, match=r"know \d+ features of an agent.*this world has 1, 2 and 3"):
         Learned(str(path)).check(Spec(1, 2, 3))
+
+
+def test_a_configuration_notices_when_its_members_have_other_numbers(path):
+    config = to_json(Learned(str(path), ("first",)))
+    Weights.read(path).adding(member("fourth"), SIZES, policy(0)).write(path)
+    assert from_json(config).names == ("first",)  # somebody else's arrival changes nothing
+    Weights.read(path).adding(member("first"), SIZES, policy(0)).write(path)
+    now = to_json(Learned(str(path), ("first",)))["sha256"]
+    with pytest.raises(UserError, match=f"names first.* sha256 was {config['sha256'][:12]} and is {now[:12]}"):
+        from_json(config)

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from openteam.core.random import key
+from openteam.core.types import first_view
 from openteam.errors import UserError
-from openteam.teammates.navigators import TYPES, Navigators
+from openteam.teammates.navigators import PARAMETERS, Navigators
 from openteam.views import FullView
 from openteam.worlds.navigation import ACTION_NAMES, Navigation
 from openteam.worlds.navigation.draw import from_text
 
-NAMES = tuple(TYPES)
+NAMES = tuple(PARAMETERS)
 WORLD = Navigation(size=6)
 DRAWS = 2000
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
@@ -31,7 +32,7 @@ def decide(state, draws):
     def one(index, uniform, key):
         member = Navigators().member(index)
         cell, found = member.choose_destination(obs, uniform)
-        action, _ = member.act(key, (), obs, jnp.zeros(3, bool))
+        action, _ = member.act(key, member.start(3), first_view(obs))
         return jnp.where(found, cell, -1), action
 
     keys = jax.random.split(key(1), (len(NAMES), draws))
@@ -42,7 +43,7 @@ def decide(state, draws):
 DECIDE = jax.jit(decide, static_argnums=1, compiler_options=QUICK)
 
 
-def look(state, name):
+def decisions(state, name):
     """The destinations that a type goes for, and the shares of its actions, over many draws."""
     state = from_text(state, slots=3) if isinstance(state, str) else state
     cells, actions = (np.asarray(each[NAMES.index(name)]) for each in DECIDE(state, DRAWS))
@@ -51,17 +52,17 @@ def look(state, name):
 
 
 def goes_for(grid, name):
-    (cell,) = look(grid, name)[0]
+    (cell,) = decisions(grid, name)[0]
     return cell
 
 
 def does(grid, name="H1"):
-    (action,) = look(grid, name)[1]
+    (action,) = decisions(grid, name)[1]
     return action
 
 
 def acts_at_random(grid, name, legal):
-    shares = look(grid, name)[1]
+    shares = decisions(grid, name)[1]
     assert set(shares) == set(legal)
     assert max(abs(share - 1 / len(legal)) for share in shares.values()) < 0.06
 
@@ -120,7 +121,7 @@ def test_of_equals_the_first_in_row_major_order_counts():
 
 def test_h4_draws_among_agents_that_are_equally_far():
     grid = "A . . . . . \n . * . . . . \n . . b . . . \n . * . . . . \n c . . . . . \n . . . . . ."
-    cells, actions = look(grid, "H4")
+    cells, actions = decisions(grid, "H4")
     assert cells == {(1, 1), (3, 1)}
     assert actions == pytest.approx({"north": 0.5, "south": 0.5}, abs=0.06)
 

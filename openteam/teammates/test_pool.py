@@ -6,38 +6,39 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.core.policy import AbstractPolicy
+from openteam.core.memory import Memory
+from openteam.core.policy import AbstractPolicy, Decision, Explanation
 from openteam.core.random import key as make_key
-from openteam.core.types import Observation
+from openteam.core.types import NO_ACTION, Observation, first_view
 from openteam.errors import UserError
 from openteam.openness import Closed, Lifetimes
 from openteam.task import EnvState, Task
-from openteam.teammates import AbstractFamily, Foragers, Pool
+from openteam.teammates import AbstractFamily, Foragers, Pool, Uniform
 from openteam.worlds.lbf import Foraging
 from openteam.worlds.lbf.draw import from_text
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
-class Stubborn(AbstractPolicy):
+class ConstantPolicy(AbstractPolicy):
     """Always the same action."""
 
     action: jax.Array
 
     def start(self, slots):
-        return ()
+        return Memory((), ())
 
-    def act(self, key, memory, obs, fresh):
-        return self.action, memory
+    def decide(self, key, memory, view):
+        return Decision(self.action, memory, Explanation())
 
 
-class Stubborns(AbstractFamily):
+class ConstantPolicies(AbstractFamily):
     """Members are named after their action."""
 
     names: tuple[str, ...] = eqx.field(static=True)
 
     def member(self, index):
-        return Stubborn(jnp.array([int(name) for name in self.names])[index])
+        return ConstantPolicy(jnp.array([int(name) for name in self.names])[index])
 
 
 class Diary(AbstractPolicy):
@@ -45,11 +46,11 @@ class Diary(AbstractPolicy):
 
     def start(self, slots):
         seen = Observation(jnp.zeros((slots, 3)), jnp.zeros(9), jnp.zeros(slots, bool), jnp.zeros(6, bool))
-        return seen, jnp.zeros(slots, jnp.int32)
+        return Memory(seen, jnp.zeros(slots, jnp.int32))
 
-    def act(self, key, memory, obs, fresh):
-        _, known = memory
-        return jnp.array(0), (obs, jnp.where(fresh, 0, known) + 1)
+    def decide(self, key, memory, view):
+        known = jnp.where(view.fresh, 0, memory.slots) + 1
+        return Decision(jnp.array(0), Memory(view.obs, known), Explanation())
 
 
 class Diaries(AbstractFamily):
@@ -59,7 +60,7 @@ class Diaries(AbstractFamily):
         return Diary()
 
 
-POOL = Pool((Foragers(names=("H1", "H2")), Diaries(), Stubborns(names=("4", "1"))))
+POOL = Pool((Foragers(names=("H1", "H2")), Diaries(), ConstantPolicies(names=("4", "1"))))
 
 
 def assert_uniform(values, of):
@@ -111,17 +112,17 @@ def test_teams_that_cannot_be_are_refused():
 
 
 def test_the_member_that_was_drawn_acts_whatever_family_it_is_in():
-    pool = Pool((Stubborns(names=("3", "1")), Stubborns(names=("5", "0", "4"))))
+    pool = Pool((ConstantPolicies(names=("3", "1")), ConstantPolicies(names=("5", "0", "4"))))
     types = jnp.array([4, 0, 3, 2, 1])
     obs = Observation(jnp.zeros((5, 5, 3)), jnp.zeros((5, 9)), jnp.ones((5, 5), bool), jnp.ones((5, 6), bool))
-    actions, _ = jax.jit(pool.act)(jax.random.key(0), types, pool.start(5), obs, jnp.ones((5, 5), bool))
+    actions, _ = jax.jit(pool.act)(jax.random.key(0), types, pool.start(5), first_view(obs))
     assert actions.tolist() == [4, 3, 0, 5, 1]
 
 
 def test_memories_are_kept_per_family_and_slot():
     memory = POOL.start(3)
     assert len(memory) == 3
-    assert memory[1][1].shape == (3, 3)
+    assert memory[1].slots.shape == (3, 3)
 
 
 def lone_task(pool, slots):
@@ -133,9 +134,12 @@ def state_of(grid, task, slots, types=0):
     return EnvState(
         world=from_text(grid, slots=slots, foods=3),
         openness=(),
-        types=jnp.full(slots, types),
+        type_ids=jnp.full(slots, types),
         memory=task.pool.start(slots),
-        fresh=jnp.zeros(slots, bool),
+        previous_actions=jnp.full(slots, NO_ACTION, jnp.int32),
+        arrived=jnp.zeros(slots, bool),
+        visits=jnp.ones(slots, jnp.int32),
+        last_seen=jnp.ones(slots, jnp.int32),
         clock=jnp.array(0),
     )
 
@@ -144,7 +148,8 @@ def test_a_teammate_sees_itself_in_row_0_and_the_learner_in_its_own():
     task = lone_task(Pool((Diaries(),)), 4)
     state = state_of("A1 . . 1 \n . b2 . . \n . . c3 . \n . 2 . .", task, 4)
     act = jax.jit(lambda key: task.teammates_act(key, state), compiler_options=QUICK)
-    _, ((seen, _),) = act(jax.random.key(0))
+    _, after = act(jax.random.key(0))
+    seen = after.memory[0].team
     a, b, c, nobody = [0, 0, 1], [1, 1, 2], [2, 2, 3], [-1, -1, 0]
     assert seen.agents[0].tolist() == [a, b, c, nobody]
     assert seen.agents[1].tolist() == [b, a, c, nobody]
@@ -155,19 +160,19 @@ def test_a_teammate_sees_itself_in_row_0_and_the_learner_in_its_own():
 
 
 def test_teammates_of_one_type_draw_independently():
-    task = lone_task(Pool((Foragers(names=("H1",)),)), 3)
-    state = state_of(". . . . \n . b1 c1 . \n . . . . \n . . . .", task, 3)  # no food: random legal actions
+    task = lone_task(Pool((Uniform(),)), 3)
+    state = state_of(". . . . \n . b1 c1 . \n . . . . \n . . . .", task, 3)
     act = jax.jit(jax.vmap(task.teammates_act, (0, None)), compiler_options=QUICK)
     actions, _ = act(jax.random.split(jax.random.key(0), 2000), state)
-    assert_uniform(np.asarray(actions[:, 1]), 5)
-    assert (actions[:, 1] == actions[:, 2]).mean() == pytest.approx(1 / 5, abs=0.05)
+    assert_uniform(np.asarray(actions[:, 1]), 6)
+    assert (actions[:, 1] == actions[:, 2]).mean() == pytest.approx(1 / 6, abs=0.05)
 
 
 ENVS, STEPS = 128, 55
 TASK = Task(
     world=Foraging(size=6),
     openness=Lifetimes(cap=3, start_low=2, start_high=3, lifetime=(3, 6), wait=(2, 4)),
-    pool=POOL,
+    pool=Pool((ConstantPolicies(names=("0", "3")), Diaries(), ConstantPolicies(names=("4", "1")))),
     horizon=25,
 )
 
@@ -176,7 +181,8 @@ def play(key):
     def step(env, key):
         k_action, k_step = jax.random.split(key)
         after, timestep, truth = TASK.step(k_step, env, jax.random.randint(k_action, (), 0, 6))
-        seen = env.types, truth.types, after.types, after.memory[1][1], timestep.joined, timestep.ends
+        new = timestep.final_view.new
+        seen = env.type_ids, truth.type_ids, after.type_ids, after.memory[1].slots, new, timestep.ends
         return after, seen
 
     k_reset, k_play = jax.random.split(key)

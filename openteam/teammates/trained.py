@@ -11,15 +11,17 @@ from jaxtyping import Array, Int
 
 from openteam.core.policy import AbstractPolicy
 from openteam.errors import UserError
+from openteam.storage.checkpoint import tree_digest
+from openteam.storage.config import AbstractFromFiles
 from openteam.storage.policies import load
 from openteam.teammates.pool import AbstractFamily
 
 
-class Trained(AbstractFamily):
+class Trained(AbstractFamily, AbstractFromFiles):
     """The policies of some runs, which must have networks of the same sizes; their numbers are stacked."""
 
     runs: tuple[str, ...] = eqx.field(static=True)
-    """Run folders or checkpoint files."""
+    """Run folders, of which the last checkpoint counts, or checkpoint files."""
     names: tuple[str, ...] = eqx.field(static=True)
     stacked: AbstractPolicy
 
@@ -33,6 +35,11 @@ class Trained(AbstractFamily):
         self.runs = tuple(runs)
         self.names = tuple(Path(run).name for run in runs)
         self.stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *policies)
+
+    @property
+    def digest(self) -> str:
+        """Another one as soon as a run that is named here has trained on."""
+        return tree_digest(self.stacked)
 
     def member(self, index: Int[Array, ""]) -> AbstractPolicy:
         return jax.tree.map(lambda leaf: leaf[index], self.stacked)

@@ -1,28 +1,28 @@
-"""Acting at random: the floor of every comparison."""
+"""Acting at random: the baseline of every comparison."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Int, Key
 
-from openteam.core.policy import AbstractMemoryless
-from openteam.core.types import Observation
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.types import View
 from openteam.teammates.pool import AbstractFamily
 
 
 class UniformRandom(AbstractMemoryless):
-    """Every action is equally likely, also one that has no effect."""
+    """Every action is equally likely, even one that has no effect."""
 
-    def act(
-        self, key: Key[Array, ""], memory: tuple[()], obs: Observation, fresh: Bool[Array, "slots"]
-    ) -> tuple[Int[Array, ""], tuple[()]]:
-        del fresh
-        return jax.random.randint(key, (), 0, obs.legal.shape[0]), memory
+    def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
+        action = jax.random.randint(key, (), 0, view.obs.legal.shape[0])
+        return Decision(action, memory, Explanation())
 
 
 class Uniform(AbstractFamily):
-    """A family of one: whoever acts at random."""
+    """A family with one type, which acts at random."""
 
     names: tuple[str, ...] = eqx.field(static=True, default=("uniform",))
     sentences: tuple[str, ...] = eqx.field(static=True, default=("Takes any action, whether it has an effect or not.",))

@@ -1,8 +1,7 @@
-"""Does a world keep its contract?
+"""A conformance test for worlds.
 
-Put ``check_world(MyWorld())`` into a test of your own. It looks at shapes first, then plays at random with a team that
-comes and goes, and stops at the first broken promise with an ``AssertionError`` that says what was found, what is
-expected and what to do.
+Put ``check_world(MyWorld())`` into a test of your own. It checks shapes first, then plays at random with an open team,
+and stops at the first violation with an ``AssertionError`` that says what was found, what is expected and what to do.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from openteam.core.world import AbstractWorld
 
-GAMES = 16  # played side by side
-HASTY = {"xla_backend_optimization_level": 0}  # compiling a short game costs more than playing it
+GAMES = 16  # played in parallel
+QUICK = {"xla_backend_optimization_level": 0}  # compiling a short game costs more than playing it
 
-PROMISES = {
+RULES = {
     "repeats": "the same key, state and actions gave two different results. Everything random must come from the key: "
     "use jax.random, not numpy.random or random, and change nothing outside",
-    "starts": "start returned a state whose `present` is not the one it was given. Keep what you are given",
+    "starts": "start returned a state with another `present` than the one it was given. Keep that one",
     "steps": "step changed `present`. Only admit and dismiss may: report a loss through the openness instead",
     "dismisses": "after dismiss, `present` is not what it was without those leaving. Return present & ~leaving",
     "admits": "after admit, `present` is not what it was with those joining. Return present | joining",
@@ -40,9 +39,10 @@ PROMISES = {
 
 
 def check_world(world: AbstractWorld[Any], slots: Sequence[int] = (2, 5), steps: int = 2000, seed: int = 0) -> None:
-    """Raise an ``AssertionError`` at the first promise of ``AbstractWorld`` that ``world`` breaks.
+    """Raise an ``AssertionError`` at the first rule of ``AbstractWorld`` that ``world`` breaks.
 
-    ``slots`` are the team sizes to try, ``steps`` how many steps to play with each.
+    ``slots`` are the team sizes to check shapes with. The largest one also plays for ``steps`` steps; smaller teams
+    occur there, since agents come and go.
     """
     name, widths = type(world).__name__, {}
     for team in slots:
@@ -51,14 +51,13 @@ def check_world(world: AbstractWorld[Any], slots: Sequence[int] = (2, 5), steps:
     if len(set(widths.values())) > 1:
         raise AssertionError(
             f"{name}: by number of slots, the widths of features (agent, shared) are {widths}. They must not depend on "
-            "the team's size, or nothing learned could change teams: one row a slot, and nothing per slot in shared."
+            "the team's size, or nothing learned could change teams: one row per slot, and nothing per slot in shared."
         )
-    for team in slots:
-        check_play(world, team, steps, seed, f"{name} with {team} slots")
+    check_play(world, max(slots), steps, seed, f"{name} with {max(slots)} slots")
 
 
 def check_shapes(world: AbstractWorld[Any], slots: int, where: str) -> tuple[int, int]:
-    """What every method returns, without running it; the widths of the features."""
+    """Check what every method returns, without running it; return the widths of the features."""
     key, some = jax.random.key(0), jax.ShapeDtypeStruct((slots,), bool)
     actions = jax.ShapeDtypeStruct((slots,), jnp.int32)
     if world.actions < 1:
@@ -76,7 +75,9 @@ def check_shapes(world: AbstractWorld[Any], slots: int, where: str) -> tuple[int
         if not (fits and jnp.issubdtype(found.dtype, kind)):
             axes = ", ".join("any" if n is None else str(n) for n in shape)
             wanted = f"{np.dtype(kind).name if kind is not jnp.floating else 'float'}[{axes}]"
-            raise AssertionError(f"{where}: {what} is {spell(found)}; expected {wanted}. Change its shape or cast it.")
+            raise AssertionError(
+                f"{where}: {what} is {describe(found)}; expected {wanted}. Change its shape or cast it."
+            )
 
     state = trace("start", key, some)
     after, reward, over = trace("step", key, state, actions)
@@ -94,7 +95,7 @@ def check_shapes(world: AbstractWorld[Any], slots: int, where: str) -> tuple[int
 
 
 def same_structure(who: str, before: PyTree[Any], after: PyTree[Any]) -> None:
-    """A state must look the same after every method, or it could not be carried through a compiled loop."""
+    """Check that a state keeps its structure, shapes and dtypes: a compiled loop has to carry it."""
     old_tree, new_tree = jax.tree.structure(before), jax.tree.structure(after)
     if old_tree != new_tree:
         raise AssertionError(
@@ -103,40 +104,41 @@ def same_structure(who: str, before: PyTree[Any], after: PyTree[Any]) -> None:
     for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(before), jax.tree.leaves(after), strict=True):
         if (old.shape, old.dtype) != (new.shape, new.dtype):
             raise AssertionError(
-                f"{who} turned state{jax.tree_util.keystr(path)} from {spell(old)} into {spell(new)}. A state keeps "
-                f"its shapes and dtypes: cast with .astype({old.dtype}) or mend the shape."
+                f"{who} turned state{jax.tree_util.keystr(path)} from {describe(old)} into {describe(new)}. A state "
+                f"keeps its shapes and dtypes: cast with .astype({old.dtype}) or correct the shape."
             )
 
 
-def spell(leaf: Any) -> str:
-    """A dtype and a shape, for reading."""
+def describe(leaf: Any) -> str:
+    """A dtype and a shape, as in float32[3, 2]."""
     return f"{leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
 
 
 def check_play(world: AbstractWorld[Any], slots: int, steps: int, seed: int, where: str) -> None:
-    """Random play; every promise is looked at in every step."""
+    """Play at random and check every rule in every step."""
 
-    def play(starts: PyTree[Array], chance: PyTree[Array]) -> Any:
-        return jax.lax.scan(lambda states, now: jax.vmap(partial(turn, world))(starts, states, *now), starts, chance)[1]
+    def play(team: Array, keys: Array, random: PyTree[Array]) -> Any:
+        starts, kept = jax.vmap(partial(start, world))(keys, team)
+        return kept, jax.lax.scan(lambda now, at: jax.vmap(partial(step, world))(starts, now, *at), starts, random)[1]
 
-    team, keys, chance = draw(jax.random.key(seed), slots, -(-steps // GAMES))
-    starts, kept = jax.jit(jax.vmap(partial(opening, world)), compiler_options=HASTY)(keys, team)
-    report(kept, where)
-    kept, agents, present = jax.jit(play, compiler_options=HASTY)(starts, chance)
+    kept_at_start, (kept, agents, present) = jax.jit(play, compiler_options=QUICK)(
+        *draw(jax.random.key(seed), slots, -(-steps // GAMES))
+    )
+    report(kept_at_start, where)
     report(kept, where)
     absent = np.asarray(agents)[~np.asarray(present)]
-    strange = (absent != absent[:1]).any(-1)
-    if strange.any():
+    different = (absent != absent[:1]).any(-1)
+    if different.any():
         raise AssertionError(
             f"{where}: the features of absent slots vary, such as {absent[0].tolist()} and "
-            f"{absent[strange][0].tolist()}. They must be one placeholder, or they tell of who is gone: use jnp.where "
+            f"{absent[different][0].tolist()}. They must be one placeholder, or they reveal who is gone: use jnp.where "
             "with `present`."
         )
 
 
-@partial(jax.jit, static_argnums=(1, 2), compiler_options=HASTY)
+@partial(jax.jit, static_argnums=(1, 2), compiler_options=QUICK)
 def draw(key: Key[Array, ""], slots: int, length: int) -> PyTree[Array]:
-    """All chance of the games: who is there at first, keys for the start, and what ``turn`` needs at every step."""
+    """All random numbers of the games: who is present at first, keys for the start, and what every step needs."""
     k_team, k_start, k_draw, k_play = jax.random.split(key, 4)
     team = (jax.random.uniform(k_team, (GAMES, slots)) < 0.7).at[:, 0].set(True)
     uniform, keys = jax.random.uniform(k_draw, (length, GAMES, 4, slots)), jax.random.split(k_play, (length, GAMES, 3))
@@ -144,32 +146,32 @@ def draw(key: Key[Array, ""], slots: int, length: int) -> PyTree[Array]:
 
 
 def report(kept: dict[str, Bool[Array, "*when"]], where: str) -> None:
-    """Raise the sentence of the first promise that was not kept."""
-    for promise, sentence in PROMISES.items():
-        broken = np.argwhere(~np.asarray(kept.get(promise, True)))
+    """Raise the message of the first rule that was broken."""
+    for rule, message in RULES.items():
+        broken = np.argwhere(~np.asarray(kept.get(rule, True)))
         if len(broken):
             *step, game = broken[0].tolist()
             when = f"step {step[0]}" if step else "the start"
-            raise AssertionError(f"{where}: {sentence}. First seen at {when} of game {game}.")
+            raise AssertionError(f"{where}: {message}. First seen at {when} of game {game}.")
 
 
-def opening(world: AbstractWorld[Any], key: Key[Array, ""], team: Bool[Array, "slots"]) -> tuple[Any, Any]:
-    """A first state, and which promises were kept."""
+def start(world: AbstractWorld[Any], key: Key[Array, ""], team: Bool[Array, "slots"]) -> tuple[Any, Any]:
+    """A first state, and which rules were kept."""
     state, again = (world.start(jax.random.clone(key), team) for _ in range(2))
     return state, {"repeats": equal(state, again), "starts": (state.present == team).all()}
 
 
-def turn(
-    world: AbstractWorld[Any], start: Any, state: Any, uniform: Float[Array, "4 slots"], keys: Key[Array, "3"]
+def step(
+    world: AbstractWorld[Any], first: Any, state: Any, uniform: Float[Array, "4 slots"], keys: Key[Array, "3"]
 ) -> tuple[Any, Any]:
-    """One step of a random open team: the next state, which promises were kept, and what was seen of whom."""
+    """One step of a random open team: the next state, which rules were kept, and the features of all slots."""
     k_step, k_admit, k_idle = keys
     u_action, u_other, u_leave, u_join = uniform
     slots = len(state.present)
     actions, others = (jnp.floor(u * world.actions).astype(jnp.int32) for u in (u_action, u_other))
     teammate, nobody = jnp.arange(slots) > 0, jnp.zeros(slots, bool)
 
-    # Pure programs that are equal become one when compiled, so doing everything twice costs next to nothing.
+    # The compiler merges equal pure computations, so doing everything twice costs almost nothing.
     (after, reward, over), again = (world.step(jax.random.clone(k_step), state, actions) for _ in range(2))
     leaving = after.present & teammate & (u_leave < 0.15)
     dismissed = world.dismiss(after, leaving)
@@ -187,23 +189,23 @@ def turn(
         "rewards": jnp.isfinite(reward).all(),
         "features": jnp.isfinite(agents).all() & jnp.isfinite(shared).all(),
         "absent rewards": ((reward == 0) | state.present).all(),
-        "absent actions": equal(sight(world, *absent_act), sight(world, after, reward, over)),
+        "absent actions": equal(visible(world, *absent_act), visible(world, after, reward, over)),
         "legal": world.legal(opened).any(-1).all(),
-        "idle": equal(sight(world, idle), sight(world, opened)),
+        "idle": equal(visible(world, idle), visible(world, opened)),
     }
-    following = jax.tree.map(lambda first, old: jnp.where(over, first, old), start, opened)
+    following = jax.tree.map(lambda new, old: jnp.where(over, new, old), first, opened)
     return following, (kept, agents, opened.present)
 
 
-def sight(world: AbstractWorld[Any], state: Any, *outcome: Array) -> PyTree[Array]:
-    """All that can be told from outside, of those present."""
+def visible(world: AbstractWorld[Any], state: Any, *outcome: Array) -> PyTree[Array]:
+    """Everything that can be observed of those present."""
     agents, shared = world.features(state)
     rows = [agents, world.legal(state), *(each[:, None] for each in outcome[:1])]
     return [jnp.where(state.present[:, None], row, 0) for row in rows], shared, state.present, outcome[1:]
 
 
 def equal(one: PyTree[Array], other: PyTree[Array]) -> Bool[Array, ""]:
-    """Whether all numbers agree, floats but for rounding: one formula may be compiled in two ways."""
+    """Whether all numbers agree; floats up to rounding, since one formula may be compiled in two ways."""
 
     def same(a: Array, b: Array) -> Bool[Array, ""]:
         floats = jnp.issubdtype(a.dtype, jnp.floating)

@@ -227,7 +227,7 @@ class Crowd(Path):
             "the same key, state and actions gave two different results. Everything random must",
         ),
         (DicedStart(), "two different results. Everything random must come from the key"),
-        (InvitesAll(), "start returned a state whose `present` is not the one it was given"),
+        (InvitesAll(), "start returned a state with another `present` than the one it was given"),
         (Cliff(), "step changed `present`. Only admit and dismiss may"),
         (Clinging(), "after dismiss, `present` is not what it was without those leaving"),
         (Closed(), "after admit, `present` is not what it was with those joining"),
@@ -241,14 +241,14 @@ class Crowd(Path):
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, AbstractWorld) else "",
 )
-def test_a_broken_promise_is_told_in_a_sentence(world, sentence):
-    with pytest.raises(AssertionError) as told:
+def test_a_broken_rule_is_reported_in_a_sentence(world, sentence):
+    with pytest.raises(AssertionError) as raised:
         check_world(world, slots=(3,), steps=400)
-    message = str(told.value)
+    message = str(raised.value)
     assert message.startswith(f"{type(world).__name__} with 3 slots: ")
     assert sentence in message
 
 
-def test_features_whose_width_depends_on_the_team_are_told():
+def test_features_with_a_width_that_depends_on_the_team_are_reported():
     with pytest.raises(AssertionError, match=r"widths of features .* are \{2: \(1, 2\), 3: \(1, 3\)\}"):
         check_world(Crowd(), slots=(2, 3), steps=50)

@@ -38,12 +38,12 @@ def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Ca
 
 
 def one_update(
-    task: Task, learner: AbstractLearner, carry: Carry, key: Key[Array, ""], progress: Float[Array, ""]
+    task: Task, learner: AbstractLearner, carry: Carry, keys: Key[Array, "2"], progress: Float[Array, ""]
 ) -> tuple[Carry, Metrics]:
-    """Collect one chunk and learn from it."""
+    """Collect one chunk with the first key and learn from it with the second."""
     policy = learner.policy(carry.train.model, progress)
-    actor, chunk = collect(task, policy, carry.actor, key, learner.update_every, way_of_acting(learner))
-    train, context, metrics = learner.update(carry.train, carry.context, chunk, progress)
+    actor, chunk = collect(task, policy, carry.actor, keys[0], learner.update_every, way_of_acting(learner))
+    train, context, metrics = learner.update(keys[1], carry.train, carry.context, chunk, progress)
     returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner.envs))
     return Carry(train, actor, context, returns), metrics | episodes
 
@@ -51,7 +51,7 @@ def one_update(
 def learners_rewards(chunk: Chunk, envs: int) -> tuple[Float[Array, "time envs"], Bool[Array, "time envs"]]:
     """The learner's reward in each environment and whether that closed an episode; jointly, the sum over the team."""
     time, rows = chunk.actions.shape
-    rewards, ends = chunk.timesteps.reward[1:], chunk.timesteps.ends[1:]
+    rewards, ends = chunk.next_timesteps.reward, chunk.next_timesteps.ends
     return rewards.reshape(time, envs, rows // envs).sum(-1), ends.reshape(time, envs, rows // envs)[..., 0]
 
 
@@ -73,13 +73,14 @@ def advance(
     task: Task,
     learner: AbstractLearner,
     carry: Carry,
-    key: Key[Array, ""],
+    keys: Key[Array, "2"],
     count: Int[Array, ""],
     total: Int[Array, ""],
 ) -> tuple[Carry, Metrics]:
     """``count`` updates of a run of ``total``; metrics are sums over them. Stops early at a number that is not finite.
 
-    The key of an update depends on its number alone, so a run cut into other pieces is the same run.
+    ``keys`` are for collecting and for learning. Those of an update depend on its number alone, so a run cut into other
+    pieces is the same run.
     """
     last = carry.train.updates + count
 
@@ -90,9 +91,11 @@ def advance(
     def body(state: tuple[Carry, Metrics]) -> tuple[Carry, Metrics]:
         carry, sums = state
         number = carry.train.updates
-        carry, metrics = one_update(task, learner, carry, jax.random.fold_in(key, number), number / total)
+        carry, metrics = one_update(
+            task, learner, carry, jax.vmap(jax.random.fold_in, (0, None))(keys, number), number / total
+        )
         return carry, jax.tree.map(jnp.add, sums, metrics)
 
-    shapes = jax.eval_shape(lambda c: one_update(task, learner, c, key, jnp.zeros(()))[1], carry)
+    shapes = jax.eval_shape(lambda c: one_update(task, learner, c, keys, jnp.zeros(()))[1], carry)
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     return jax.lax.while_loop(goes_on, body, (carry, zeros))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,13 +11,13 @@ import pytest
 import openteam
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.compile_cache import once_jit
-from openteam.core import random
 from openteam.core.learner import AbstractLearner
 from openteam.rollout import episodes
 from openteam.storage.checkpoint import read_header
 from openteam.storage.run_folder import ROW_FILES, RunFolder
-from openteam.training.driver import Progress, Report, Training, finished, resume_training, start_training
-from openteam.training.loop import Carry, advance, start_carry
+from openteam.training import program
+from openteam.training.driver import Progress, Report, create_run, run_folders
+from openteam.training.loop import advance, start_carry
 from openteam.training.settings import Settings
 
 # Compiling costs more than running here.
@@ -27,29 +28,19 @@ SMALL = {"envs": 2, "update_every": 2, "replay": 3 * CHUNK, "minibatches": 2}
 SETTINGS = Settings(steps=4 * CHUNK, checkpoint_every=2 * CHUNK, evaluation_episodes=2)
 
 
-def tiny(learner: AbstractLearner) -> AbstractLearner:
+def tiny(settings: Any) -> Any:
     """The same algorithm with no whole number above four: fewer units, heads, samples, steps of warm-up."""
-    numbers = {field.name: getattr(learner, field.name) for field in dataclasses.fields(learner)}
-    sizes = {name: min(4, value) for name, value in numbers.items() if type(value) is int}
-    return dataclasses.replace(learner, **sizes | {name: SMALL[name] for name in SMALL.keys() & sizes.keys()})
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings) if field.init}
+    sizes = {name: SMALL.get(name, min(4, value)) for name, value in values.items() if type(value) is int}
+    parts = {name: tiny(value) for name, value in values.items() if dataclasses.is_dataclass(value)}
+    return dataclasses.replace(settings, **sizes, **parts)
 
 
 @pytest.fixture(autouse=True)
-def evaluated_quickly(monkeypatch) -> None:
+def compiled_quickly(monkeypatch) -> None:
     monkeypatch.setattr(episodes, "play", PLAY)
-
-
-def trained_quickly(training: Training) -> Training:
-    """The same training, compiled with less care."""
-    training.advance = ADVANCE
-    return training
-
-
-def started(learner: AbstractLearner, first: Carry, folder) -> Training:
-    """A run that begins here."""
-    training = trained_quickly(start_training(TASK, learner, SETTINGS, [0], [folder]))
-    training.begin = lambda: first
-    return training
+    monkeypatch.setattr(program, "start_one", BEGIN)
+    monkeypatch.setattr(program, "advance_one", ADVANCE)
 
 
 class Killed(Exception):
@@ -96,21 +87,21 @@ def learner(request) -> AbstractLearner:
 @jax.debug_key_reuse(False)  # its check makes every call slow
 def test_a_killed_run_ends_as_an_unkilled_one_and_is_loaded_as_it_was_trained(learner, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    first = BEGIN(TASK, learner, random.key(0))
-    training = started(learner, first, whole)
-    training.run()
+    for folder in (whole, killed):
+        create_run(TASK, learner, SETTINGS, 0, folder)
+    run_folders([whole])
     with pytest.raises(Killed):
-        started(learner, first, killed).run(killed_at(3, evaluated=False))
+        run_folders([killed], killed_at(3, evaluated=False))
     assert updates_ahead(killed) == (1, 0)
     with pytest.raises(Killed):
-        trained_quickly(resume_training(killed)).run(killed_at(4, evaluated=True))
+        run_folders([killed], killed_at(4, evaluated=True))
     assert updates_ahead(killed) == (2, 2)
-    trained_quickly(resume_training(killed)).run()
+    run_folders([killed])
     assert checkpoint_bytes(killed) == checkpoint_bytes(whole)
     assert (killed / "state.safetensors").read_bytes() == (whole / "state.safetensors").read_bytes()
     assert rows_without_time(killed) == rows_without_time(whole)
 
-    trained, loaded = finished(training).policy, openteam.load(killed)
+    trained, loaded = openteam.load(whole), openteam.load(killed)
     assert eqx.tree_equal(loaded, trained)
     assert not eqx.tree_equal(loaded, openteam.load(RunFolder.open(whole).checkpoints[0]))
     played = [openteam.evaluate(policy, TASK, episodes=2).returns.tolist() for policy in (trained, loaded)]

@@ -13,21 +13,21 @@ from openteam.core.world import AbstractWorld
 
 
 class FullView(AbstractView):
-    """Everyone present is visible, everything is exact. The viewer and slot 0 change places."""
+    """Everyone present is visible, everything is exact. The rows of the viewer and of slot 0 are swapped."""
 
     def __call__(
         self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
     ) -> Observation:
         del key
-        return look(world, state, state, viewer)
+        return observe(world, state, state, viewer)
 
     def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
         del world, state, viewer
         return jnp.ones((1, 1), bool)
 
 
-def look(world: AbstractWorld[Any], state: Any, shown: Any, viewer: Int[Array, ""]) -> Observation:
-    """The observation of a viewer to whom ``state`` appears as ``shown``. What it may do is decided by the truth."""
+def observe(world: AbstractWorld[Any], state: Any, shown: Any, viewer: Int[Array, ""]) -> Observation:
+    """The observation of a viewer to whom ``state`` appears as ``shown``. Legal actions are those of the true state."""
     agents, shared = world.features(shown)
     return Observation(
         agents=viewer_first(agents, viewer),

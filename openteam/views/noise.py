@@ -1,4 +1,4 @@
-"""Seeing a thing beside where it is."""
+"""Noise in what is seen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from jaxtyping import Array, Float, Int
 
 
 def jitter(uniform: Float[Array, "n 2"], cells: Int[Array, "n 2"], probability: float, size: int) -> Int[Array, "n 2"]:
-    """Every coordinate by itself is off by one with some probability, up as often as down, but never off the grid."""
+    """Cells with every coordinate off by one with this probability, in either direction, but never off the grid."""
     up, down = uniform < probability / 2, uniform >= 1 - probability / 2
     return jnp.clip(cells + up.astype(jnp.int32) - down.astype(jnp.int32), 0, size - 1)

@@ -12,16 +12,16 @@ from openteam.core.world import AbstractWorld, GridWorld
 from openteam.errors import UserError
 
 
-def on_grid(view: AbstractView, world: AbstractWorld[Any]) -> GridWorld:
-    """The same world, known to have cells; a ``UserError`` if it has none."""
+def as_grid_world(view: AbstractView, world: AbstractWorld[Any]) -> GridWorld:
+    """The world as one on a grid; a ``UserError`` if it is none."""
     if not isinstance(world, GridWorld):
         raise UserError(
-            f"A {type(view).__name__} needs a world on a grid; {type(world).__name__} has no size, places, relocate "
+            f"A {type(view).__name__} needs a world on a grid; {type(world).__name__} has no size, positions, relocate "
             "and hide. Use FullView or add them."
         )
     return world
 
 
 def all_cells(size: int) -> Int[Array, "size size 2"]:
-    """Every cell's own (row, column)."""
+    """The (row, column) of every cell."""
     return jnp.stack(jnp.meshgrid(jnp.arange(size), jnp.arange(size), indexing="ij"), -1)

@@ -9,17 +9,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
+from openteam.core.parts import Parts
 from openteam.core.types import Observation
 from openteam.core.view import AbstractView
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
-from openteam.views.full import look
+from openteam.views.full import observe
 from openteam.views.noise import jitter
-from openteam.views.partial import all_cells, on_grid
+from openteam.views.partial import all_cells, as_grid_world
 
 
 class Radius(AbstractView):
-    """Agents and objects within a Manhattan distance of the viewer; whatever else there is does not show.
+    """Agents and objects within a Manhattan distance of the viewer are visible, all others hidden.
 
     The default is the paper's view of Wolfpack.
     """
@@ -39,20 +40,23 @@ class Radius(AbstractView):
     def __call__(
         self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
     ) -> Observation:
-        grid = on_grid(self, world)
-        agents, objects = grid.places(state)
-        eye = agents[viewer]
+        grid = as_grid_world(self, world)
+        agents, objects = grid.positions(state)
+        centre = agents[viewer]
         shown = state
         if self.object_noise > 0:
             uniform = jax.random.uniform(key, objects.shape)
             shown = grid.relocate(shown, agents, jitter(uniform, objects, self.object_noise, grid.size))
-        shown = grid.hide(shown, ~self.near(eye, agents), ~self.near(eye, objects))
-        return look(world, state, shown, viewer)
+        shown = grid.hide(shown, ~self.near(centre, agents), ~self.near(centre, objects))
+        return observe(world, state, shown, viewer)
 
-    def near(self, eye: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
+    def check_parts(self, parts: Parts) -> None:
+        as_grid_world(self, parts.world)
+
+    def near(self, centre: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
         """Which cells are in sight."""
-        return jnp.abs(cells - eye).sum(-1) <= self.distance
+        return jnp.abs(cells - centre).sum(-1) <= self.distance
 
     def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
-        grid = on_grid(self, world)
-        return self.near(grid.places(state)[0][viewer], all_cells(grid.size))
+        grid = as_grid_world(self, world)
+        return self.near(grid.positions(state)[0][viewer], all_cells(grid.size))

@@ -1,4 +1,4 @@
-"""What each view shows and hides, on hand-drawn grids, and that what is hidden can in no way be told.
+"""What each view shows and hides, on hand-drawn grids, and that observations reveal nothing that is hidden.
 
 The learner, ``A``, looks.
 """
@@ -58,12 +58,12 @@ LAST = """
 
 
 @eqx.filter_jit
-def look(view, world, state, key):
+def observe(view, world, state, key):
     return view(key, world, state, LEARNER), view.sees(world, state, LEARNER)
 
 
 def see(view, text):
-    return look(view, FORAGING, lbf.from_text(text, slots=5, foods=3), jax.random.key(0))[0]
+    return observe(view, FORAGING, lbf.from_text(text, slots=5, foods=3), jax.random.key(0))[0]
 
 
 def shared(obs, width=3):
@@ -144,7 +144,7 @@ HALL = """
 
 
 def see_hall(view):
-    return look(view, NAVIGATION, navigation.from_text(HALL), jax.random.key(0))[0]
+    return observe(view, NAVIGATION, navigation.from_text(HALL), jax.random.key(0))[0]
 
 
 def test_a_destination_out_of_the_window_does_not_show_unless_destinations_always_do():
@@ -192,7 +192,7 @@ def test_noise_never_moves_an_object_off_the_grid():
     ],
 )
 def test_a_view_tells_which_cells_are_in_sight(view, text, expected):
-    mask = look(view, FORAGING, lbf.from_text(text, slots=5, foods=3), jax.random.key(0))[1]
+    mask = observe(view, FORAGING, lbf.from_text(text, slots=5, foods=3), jax.random.key(0))[1]
     rows = [line.strip().ljust(SIZE, ".") for line in expected.split("\n")]
     rows += ["." * SIZE] * (SIZE - len(rows))
     assert ["".join("#" if cell else "." for cell in row) for row in np.asarray(mask)] == rows
@@ -200,14 +200,14 @@ def test_a_view_tells_which_cells_are_in_sight(view, text, expected):
 
 def test_destinations_that_always_show_are_in_sight_wherever_they_are():
     masks = [
-        look(view, NAVIGATION, navigation.from_text(HALL), jax.random.key(0))[1]
+        observe(view, NAVIGATION, navigation.from_text(HALL), jax.random.key(0))[1]
         for view in (Window(), RELEASED_NAVIGATION)
     ]
     assert np.argwhere(masks[0] != masks[1]).tolist() == [[1, 6]]
 
 
 def test_a_full_view_has_everything_in_sight():
-    assert look(FullView(), FORAGING, lbf.from_text(MIDDLE), jax.random.key(0))[1].all()
+    assert observe(FullView(), FORAGING, lbf.from_text(MIDDLE), jax.random.key(0))[1].all()
 
 
 @pytest.mark.parametrize("view", [Window(), Radius()])
@@ -231,13 +231,13 @@ def test_views_that_make_no_sense_are_refused(make, sentence):
         make()
 
 
-def elsewhere(rng, shows, eyes, cells):
-    """The cells with those that do not show replaced by others that do not show either."""
-    shows = jax.vmap(shows)
-    hidden = ~np.asarray(shows(eyes, cells))
+def elsewhere(rng, visible, centres, cells):
+    """The cells with hidden ones replaced by other hidden ones."""
+    visible = jax.vmap(visible)
+    hidden = ~np.asarray(visible(centres, cells))
     for _ in range(8):
         drawn = jnp.asarray(rng.integers(0, SIZE, cells.shape, np.int32))
-        moves = hidden & ~np.asarray(shows(eyes, drawn))
+        moves = hidden & ~np.asarray(visible(centres, drawn))
         cells = jnp.where(moves[..., None], drawn, cells)
     return cells
 
@@ -246,19 +246,19 @@ def elsewhere(rng, shows, eyes, cells):
 @pytest.mark.parametrize(
     ("world", "state"), [(FORAGING, lbf.from_text(MIDDLE)), (NAVIGATION, navigation.from_text(HALL))]
 )
-def test_nothing_hidden_can_be_told_from_what_is_seen(world, state, view):
+def test_what_is_hidden_does_not_change_the_observation(world, state, view):
     many, rng = 500, np.random.default_rng(0)
     agents, objects = (
-        jnp.asarray(rng.integers(0, SIZE, (many, *cells.shape), np.int32)) for cells in world.places(state)
+        jnp.asarray(rng.integers(0, SIZE, (many, *cells.shape), np.int32)) for cells in world.positions(state)
     )
-    shows = (view.agent_shows, view.inside) if isinstance(view, Window) else (view.near, view.near)
-    others = [elsewhere(rng, show, agents[:, 0], cells) for show, cells in zip(shows, (agents, objects), strict=True)]
+    visible = (view.agent_visible, view.inside) if isinstance(view, Window) else (view.near, view.near)
+    others = [elsewhere(rng, sees, agents[:, 0], cells) for sees, cells in zip(visible, (agents, objects), strict=True)]
 
     def one(agents, objects):
         return view(jax.random.key(0), world, world.relocate(state, agents, objects), LEARNER)
 
-    many_looks = jax.jit(jax.vmap(one), compiler_options=QUICK)
-    seen, again = many_looks(agents, objects), many_looks(*others)
+    observations = jax.jit(jax.vmap(one), compiler_options=QUICK)
+    seen, again = observations(agents, objects), observations(*others)
     for before, after in zip((agents, objects), others, strict=True):
         assert (before != after).any((1, 2)).mean() > 0.5
     for part in ("agents", "shared", "visible"):

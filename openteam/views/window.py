@@ -1,4 +1,4 @@
-"""Seeing what is inside a square around oneself."""
+"""Seeing what is inside a square around the viewer."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
+from openteam.core.parts import Parts
 from openteam.core.types import Observation
 from openteam.core.view import AbstractView
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
-from openteam.views.full import look
-from openteam.views.partial import all_cells, on_grid
+from openteam.views.full import observe
+from openteam.views.partial import all_cells, as_grid_world
 
 
 class Window(AbstractView):
-    """Agents and objects in the square of side 2 radius + 1 around the viewer; whatever else there is does not show.
+    """Agents and objects in the square of side 2 radius + 1 around the viewer are visible, all others hidden.
 
     The defaults are the paper's 5 by 5 window of Level-Based Foraging and Penalized Cooperative Navigation.
     """
@@ -27,7 +28,7 @@ class Window(AbstractView):
     coordinates: Literal["absolute", "window"] = eqx.field(static=True, default="absolute")
     """Count rows and columns from the grid's first cell, or from the first cell of the window inside the grid."""
     hide_objects: bool = eqx.field(static=True, default=True)
-    """Objects outside do not show either. The released Navigation shows its destinations always."""
+    """Hide objects outside, too. The released Navigation always shows its destinations."""
     stretch: bool = eqx.field(static=True, default=False)
     """A window cut by the first row or column grows beyond the viewer instead, for agents only: a quirk of the released
     code, which does not happen at the last row and column."""
@@ -38,37 +39,40 @@ class Window(AbstractView):
         if self.coordinates not in ("absolute", "window"):
             raise UserError(f"Coordinates are 'absolute' or 'window'; got '{self.coordinates}'.")
         if self.coordinates == "window" and not self.hide_objects:
-            raise UserError("An object outside the window has no coordinates in it: hide objects, or use 'absolute'.")
+            raise UserError("An object outside the window has no coordinates in it. Hide objects, or use 'absolute'.")
 
     def __call__(
         self, key: Key[Array, ""], world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]
     ) -> Observation:
         del key
-        grid = on_grid(self, world)
-        agents, objects = grid.places(state)
-        eye = agents[viewer]
+        grid = as_grid_world(self, world)
+        agents, objects = grid.positions(state)
+        centre = agents[viewer]
         shown = state
         if self.coordinates == "window":
-            corner = jnp.maximum(eye - self.radius, 0)
+            corner = jnp.maximum(centre - self.radius, 0)
             shown = grid.relocate(shown, agents - corner, objects - corner)
-        outside = ~self.inside(eye, objects) if self.hide_objects else jnp.zeros(len(objects), bool)
-        shown = grid.hide(shown, ~self.agent_shows(eye, agents), outside)
-        return look(world, state, shown, viewer)
+        outside = ~self.inside(centre, objects) if self.hide_objects else jnp.zeros(len(objects), bool)
+        shown = grid.hide(shown, ~self.agent_visible(centre, agents), outside)
+        return observe(world, state, shown, viewer)
 
-    def inside(self, eye: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
+    def check_parts(self, parts: Parts) -> None:
+        as_grid_world(self, parts.world)
+
+    def inside(self, centre: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
         """Which cells lie in the square."""
-        return (jnp.abs(cells - eye) <= self.radius).all(-1)
+        return (jnp.abs(cells - centre) <= self.radius).all(-1)
 
-    def agent_shows(self, eye: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
-        """On which cells an agent can be seen."""
+    def agent_visible(self, centre: Int[Array, "2"], cells: Int[Array, "*n 2"]) -> Bool[Array, "*n"]:
+        """On which cells an agent is visible."""
         if not self.stretch:
-            return self.inside(eye, cells)
-        corner = jnp.maximum(eye - self.radius, 0)
+            return self.inside(centre, cells)
+        corner = jnp.maximum(centre - self.radius, 0)
         return ((cells >= corner) & (cells <= corner + 2 * self.radius)).all(-1)
 
     def sees(self, world: AbstractWorld[Any], state: Any, viewer: Int[Array, ""]) -> Bool[Array, "rows columns"]:
-        grid = on_grid(self, world)
-        agents, objects = grid.places(state)
+        grid = as_grid_world(self, world)
+        agents, objects = grid.positions(state)
         cells = all_cells(grid.size)
-        seen = self.agent_shows(agents[viewer], cells)
-        return seen if self.hide_objects else seen | (cells[:, :, None] == objects).all(-1).any(-1)
+        visible = self.agent_visible(agents[viewer], cells)
+        return visible if self.hide_objects else visible | (cells[:, :, None] == objects).all(-1).any(-1)

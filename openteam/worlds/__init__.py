@@ -1,1 +1,1 @@
-"""Worlds: the physics of bodies in slots."""
+"""Worlds: states, rules, features and pictures."""

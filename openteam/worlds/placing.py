@@ -28,11 +28,11 @@ def place_agents(
 def draw_free(
     uniform: Float[Array, "n"], wanted: Bool[Array, "n"], taken: Int[Array, "bodies"], *, preferred: int, cells: int
 ) -> Int[Array, "n"]:
-    """For all who are ``wanted``, one after the other, a cell of their own off those that are ``taken``.
+    """For everybody ``wanted``, in order, a free cell of its own; ``taken`` cells are not free.
 
     The first ``preferred`` numbers are used up before the rest. The n-th free cell is found from the bodies alone: it
-    is n plus the number of bodies with at most n free cells before them. So a draw costs as much as there are bodies,
-    however large the grid.
+    is n plus the number of bodies with at most n free cells before them. So the cost grows with the number of bodies,
+    not with the size of the grid.
     """
     # Bodies that share a cell take only one.
     index = jnp.arange(len(taken))
@@ -40,16 +40,16 @@ def draw_free(
     taken = jnp.where(repeated, NOWHERE, taken)
     free_before = taken - (taken[None, :] < taken[:, None]).sum(1)
     nowhere = jnp.full(len(wanted), NOWHERE)
-    places = jnp.arange(len(taken) + len(wanted)) - len(taken)
+    drawers = jnp.arange(len(taken) + len(wanted)) - len(taken)
 
     def draw(bodies: tuple[Array, Array], who: tuple[Array, Array, Array]) -> tuple[tuple[Array, Array], Array]:
         cell, free_before = bodies
-        u, place, wants = who
+        u, drawer, wants = who
         free_preferred, free = preferred - (cell < preferred).sum(), cells - (cell < NOWHERE).sum()
         room = jnp.where(free_preferred > 0, free_preferred, free)
         nth = jnp.minimum(jnp.floor(u * room).astype(jnp.int32), room - 1)
         drawn = nth + (free_before <= nth).sum()
-        mine = (places == place) & wants
+        mine = (drawers == drawer) & wants
         free_before = jnp.where(mine, nth, free_before - ((cell > drawn) & wants))
         return (jnp.where(mine, drawn, cell), free_before), drawn
 
@@ -59,7 +59,7 @@ def draw_free(
 
 
 def number(position: Int[Array, "*n 2"], size: int) -> Int[Array, "*n"]:
-    """Cells in the order of preference: row-major without the last row and column, then these."""
+    """The index of a cell in the order of preference: row-major without the last row and column, then these."""
     row, column = position[..., 0], position[..., 1]
     edge = size - 1
     outer = edge**2 + jnp.where(row == edge, column, size + row)
@@ -76,7 +76,7 @@ def coordinates(number: Int[Array, "*n"], size: int) -> Int[Array, "*n 2"]:
 
 
 def draw_cell(uniform: Float[Array, ""], allowed: Bool[Array, "rows columns"]) -> Int[Array, "2"]:
-    """A uniformly drawn allowed cell: first its row, then its column. Nonsense if no cell is allowed."""
+    """A uniformly drawn allowed cell: first its row, then its column. Undefined if no cell is allowed."""
     in_row = allowed.sum(1)
     nth = jnp.floor(uniform * in_row.sum()).astype(jnp.int32)
     nth = jnp.minimum(nth, in_row.sum() - 1)
@@ -88,7 +88,7 @@ def draw_cell(uniform: Float[Array, ""], allowed: Bool[Array, "rows columns"]) -
 
 
 def up_to(counts: Int[Array, "n"]) -> Int[Array, "n"]:
-    """Running sums. By comparison, because a cumulative sum costs more than all the rest of a draw."""
+    """Cumulative sums, by comparison: ``jnp.cumsum`` would cost more than all the rest of a draw."""
     index = jnp.arange(len(counts))
     return jnp.where(index[None, :] <= index[:, None], counts[None, :], 0).sum(1)
 

@@ -1,4 +1,4 @@
-"""Walking on a grid: one cell north, south, west or east, everybody at once."""
+"""Moves on a grid: one cell north, south, west or east, all agents at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def inside(position: Int[Array, "slots 2"], size: int) -> Bool[Array, "slots 5"]
 
 
 def aim(position: Int[Array, "slots 2"], actions: Int[Array, "slots"], size: int) -> Int[Array, "slots 2"]:
-    """The cells that agents want to be in. A step off the grid counts as none."""
+    """The target cells of the chosen actions. A move off the grid counts as none."""
     down = (actions == SOUTH).astype(jnp.int32) - (actions == NORTH)
     right = (actions == EAST).astype(jnp.int32) - (actions == WEST)
     return jnp.clip(position + jnp.stack([down, right], 1), 0, size - 1)
@@ -24,7 +24,7 @@ def aim(position: Int[Array, "slots 2"], actions: Int[Array, "slots"], size: int
 def settle(
     position: Int[Array, "slots 2"], target: Int[Array, "slots 2"], present: Bool[Array, "slots"]
 ) -> Int[Array, "slots 2"]:
-    """Next positions: those who aim at one cell all stay, and whoever stays aims at its own cell.
+    """Next positions: agents with the same target all stay, and an agent that stays has its own cell as target.
 
     There is no cascade, so an agent may enter a cell that another failed to leave, and two agents may swap.
     """

@@ -1,7 +1,7 @@
 """A particle filter whose models are all learned, the belief of Deep Variational Reinforcement Learning (Igl et al.).
 
-A particle is a memory h. With every observation o it proposes a latent z, which says what h did not know, and is
-weighted by how well both explain o.
+A particle is a memory h. At every observation o it proposes a latent z for what h did not know, and is weighted by how
+well both explain o.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from openteam.models.gru import GRU
 from openteam.models.layers import MLP, Linear
 
 
-class Particles(eqx.Module):
-    """What a belief goes on with."""
+class FilterState(eqx.Module):
+    """The particles after a step; log weights need not be normalised."""
 
     hidden: Float[Array, "*batch particles hidden"]
     log_weight: Float[Array, "*batch particles"]
 
 
-class Noise(eqx.Module):
-    """All the chance in one step: one uniform number, and standard normal ones."""
+class FilterNoise(eqx.Module):
+    """All random numbers of one step."""
 
-    resampling: Float[Array, "*batch"]
-    proposal: Float[Array, "*batch particles latent"]
+    resampling: Float[Array, "*batch"]  # uniform
+    proposal: Float[Array, "*batch particles latent"]  # standard normal
 
 
 class Filter(eqx.Module):
@@ -69,36 +69,35 @@ class Filter(eqx.Module):
         self.transition = GRU(keys[6], (observation_width, hidden, action_size), hidden)
         self.particles = particles
 
-    def start(self) -> tuple[Particles, Noise]:
-        """Particles that have seen nothing, and no chance at all."""
-        hidden, latent = self.transition.width, len(self.latent.weights[0])
-        particles = Particles(jnp.zeros((self.particles, hidden)), jnp.zeros(self.particles))
-        return particles, Noise(jnp.zeros(()), jnp.zeros((self.particles, latent)))
+    def start(self) -> tuple[FilterState, FilterNoise]:
+        """Particles that have seen nothing, and blank noise."""
+        state = FilterState(jnp.zeros((self.particles, self.transition.width)), jnp.zeros(self.particles))
+        return state, FilterNoise(jnp.zeros(()), jnp.zeros((self.particles, len(self.latent.weights[0]))))
 
-    def draw(self, key: Key[Array, ""]) -> Noise:
-        """Chance for one step."""
+    def draw(self, key: Key[Array, ""]) -> FilterNoise:
+        """The random numbers of one step."""
         k_resampling, k_proposal = jax.random.split(key)
         shape = (self.particles, len(self.latent.weights[0]))
-        return Noise(jax.random.uniform(k_resampling), jax.random.normal(k_proposal, shape))
+        return FilterNoise(jax.random.uniform(k_resampling), jax.random.normal(k_proposal, shape))
 
     def step(
         self,
-        particles: Particles,
+        state: FilterState,
         seen: Float[Array, "inputs"],
-        previous: Int[Array, ""],
+        previous_action: Int[Array, ""],
         starts: Bool[Array, ""],
-        noise: Noise,
-    ) -> tuple[Particles, Float[Array, "particles hidden"]]:
-        """The particles after one more observation, and phi(z). An episode's start has no past and no last action."""
-        past: Particles = jax.tree.map(lambda leaf: jnp.where(starts, 0, leaf), particles)
+        noise: FilterNoise,
+    ) -> tuple[FilterState, Float[Array, "particles hidden"]]:
+        """The particles after one more observation, and phi(z). At an episode's start ``state`` is ignored."""
+        past: FilterState = jax.tree.map(lambda leaf: jnp.where(starts, 0, leaf), state)
         hidden = gather(past.hidden, systematic(noise.resampling, past.log_weight))
         encoded = jax.nn.relu(self.observation(seen))
-        actions = len(self.action.weights[0])
-        did = jax.nn.relu(self.action(jax.nn.one_hot(jnp.where(starts, -1, previous), actions)))
+        one_hot = jax.nn.one_hot(previous_action, len(self.action.weights[0]))  # all zeros for NO_ACTION
+        action = jax.nn.relu(self.action(one_hot))
 
-        proposal = self.proposal(encoded, hidden, did)
+        proposal = self.proposal(encoded, hidden, action)
         z = proposal.sample(noise.proposal)
         latent = jax.nn.relu(self.latent(z))
-        explained = self.prior(hidden, did).log_density(z) + self.emission(latent, hidden, did).log_density(seen)
+        explained = self.prior(hidden, action).log_density(z) + self.emission(latent, hidden, action).log_density(seen)
         log_weight = explained - proposal.log_density(z)
-        return Particles(self.transition(hidden, encoded, latent, did), log_weight), latent
+        return FilterState(self.transition(hidden, encoded, latent, action), log_weight), latent

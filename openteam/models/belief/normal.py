@@ -1,4 +1,4 @@
-"""Normal distributions that depend on something."""
+"""Normal distributions with mean and variance from a network."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from openteam.models.belief.gaussian import normal_log_density
 from openteam.models.layers import MLP, Linear
 
-FLOOR = 1e-2  # the smallest variance: without it, what is certain would be worth infinitely much
+FLOOR = 1e-2  # the smallest variance: without it, the density of what is certain would be infinite
 
 
 class Normal(eqx.Module):
-    """Of several numbers that are independent of each other."""
+    """Independent normal distributions of several numbers."""
 
     mean: Float[Array, "*batch size"]
     variance: Float[Array, "*batch size"]
 
     def sample(self, noise: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:
-        """Made from standard normal noise, so that gradients lead to mean and variance."""
+        """A sample made from standard normal noise, so that gradients reach mean and variance."""
         return self.mean + jnp.sqrt(self.variance) * noise
 
     def log_density(self, x: Float[Array, "*any size"]) -> Float[Array, "*batch"]:
         """log N(x; mean, variance), the sum over all numbers."""
-        return -0.5 * ((x - self.mean) ** 2 / self.variance + jnp.log(2 * jnp.pi * self.variance)).sum(-1)
+        return normal_log_density(x, self.mean, jnp.sqrt(self.variance)).sum(-1)
 
 
 class NormalNetwork(eqx.Module):

@@ -1,4 +1,4 @@
-"""What an encoder says: one representation, or a normal distribution of representations to draw from."""
+"""What an encoder returns: one representation, or a normal distribution of representations to draw from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-Density = Literal["joint", "mean"]
+Reduction = Literal["sum", "mean"]
 
 
 class AbstractPosterior(eqx.Module):
@@ -24,7 +24,7 @@ class AbstractPosterior(eqx.Module):
     def sample(
         self, key: Key[Array, ""], encoded: Float[Array, "slots numbers"]
     ) -> tuple[Float[Array, "samples slots size"], Float[Array, "samples"]]:
-        """Representations and the logarithm of how much each counts."""
+        """Representations and the logarithm of each one's weight."""
 
     @abstractmethod
     def divergence(self, encoded: Float[Array, "*batch numbers"]) -> Float[Array, "*batch"] | None:
@@ -48,10 +48,10 @@ class Point(AbstractPosterior):
 
 
 class Gaussian(AbstractPosterior):
-    """q(z | H) = N(mu, sigma^2), of which some z are drawn and weighted by density: a variational autoencoder."""
+    """q(z | H) = N(mu, sigma^2): some z are drawn and weighted by their density. A variational autoencoder."""
 
     samples: int = eqx.field(static=True, default=10)
-    density: Density = eqx.field(static=True, default="joint")
+    density: Reduction = eqx.field(static=True, default="sum")
 
     def numbers(self, size: int) -> int:
         return 2 * size
@@ -59,22 +59,21 @@ class Gaussian(AbstractPosterior):
     def sample(
         self, key: Key[Array, ""], encoded: Float[Array, "slots numbers"]
     ) -> tuple[Float[Array, "samples slots size"], Float[Array, "samples"]]:
-        mean, spread = normal(encoded)
+        mean, spread = mean_and_spread(encoded)
         noise = jax.random.normal(key, (self.samples, *mean.shape))
-        # log q(z_k) but for what all samples share
-        log_density = -0.5 * noise**2
-        over = log_density.sum((1, 2)) if self.density == "joint" else log_density.mean((1, 2))
-        return mean + spread * noise, over
+        log_density = -0.5 * noise**2  # log q(z_k) up to what all samples have in common
+        log_weight = log_density.sum((1, 2)) if self.density == "sum" else log_density.mean((1, 2))
+        return mean + spread * noise, log_weight
 
     def divergence(self, encoded: Float[Array, "*batch numbers"]) -> Float[Array, "*batch"]:
         """KL(N(mu, sigma^2) || N(0, 1)), the mean over dimensions."""
-        mean, spread = normal(encoded)
+        mean, spread = mean_and_spread(encoded)
         return (0.5 * (mean**2 + spread**2 - 1) - jnp.log(spread)).mean(-1)
 
 
-def normal(
+def mean_and_spread(
     encoded: Float[Array, "*batch numbers"],
 ) -> tuple[Float[Array, "*batch size"], Float[Array, "*batch size"]]:
-    """Mean and spread."""
+    """mu and sigma of what the encoder returned."""
     mean, spread = jnp.split(encoded, 2, -1)
     return mean, jax.nn.softplus(spread) + 1e-3

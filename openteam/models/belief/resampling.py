@@ -1,12 +1,14 @@
-"""Weighted particles: how good they are, and which of them go on.
+"""Weighted particles: how good they are, and which of them are kept.
 
-All weights are logarithms and need not be normalised. No gradient leads through the choice of particles.
+All weights are logarithms and need not be normalised. No gradient passes through the choice of particles.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -15,7 +17,7 @@ Particles = TypeVar("Particles")
 
 
 def systematic(uniform: Float[Array, ""], log_weight: Float[Array, "particles"]) -> Int[Array, "particles"]:
-    """Which particles go on, by evenly spaced positions (u + k) / K with one common shift u.
+    """Which particles are kept, by evenly spaced positions (u + k) / K with one common shift u.
 
     Each is chosen as often as its normalised weight times K, rounded up or down; the mean over u is exactly that.
     """
@@ -24,8 +26,36 @@ def systematic(uniform: Float[Array, ""], log_weight: Float[Array, "particles"])
 
 
 def multinomial(uniforms: Float[Array, "particles"], log_weight: Float[Array, "particles"]) -> Int[Array, "particles"]:
-    """Which particles go on, by as many independent draws."""
+    """Which particles are kept, by independent draws."""
     return at_positions(uniforms, log_weight)
+
+
+class AbstractResampling(eqx.Module):
+    """A way to draw particles with replacement, in proportion to their weights."""
+
+    @abstractmethod
+    def __call__(
+        self, uniforms: Float[Array, "particles"], log_weight: Float[Array, "particles"]
+    ) -> Int[Array, "particles"]:
+        """Which particles are kept, given numbers in [0, 1)."""
+
+
+class Multinomial(AbstractResampling):
+    """Independent draws: the paper."""
+
+    def __call__(
+        self, uniforms: Float[Array, "particles"], log_weight: Float[Array, "particles"]
+    ) -> Int[Array, "particles"]:
+        return multinomial(uniforms, log_weight)
+
+
+class Systematic(AbstractResampling):
+    """Evenly spaced draws, shifted by the first number: the released code."""
+
+    def __call__(
+        self, uniforms: Float[Array, "particles"], log_weight: Float[Array, "particles"]
+    ) -> Int[Array, "particles"]:
+        return systematic(uniforms[0], log_weight)
 
 
 def at_positions(

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from openteam.core import random
-from openteam.models.belief.filter import Filter, Noise, Particles
+from openteam.core.types import NO_ACTION
+from openteam.models.belief.filter import Filter, FilterNoise, FilterState
 from openteam.models.belief.normal import FLOOR, Normal
 from openteam.models.belief.resampling import log_mean_exp
 
@@ -32,11 +33,11 @@ def step(model):
 
 
 def draw(seed):
-    """A belief in the middle of an episode, and chance for the next step."""
+    """A belief in the middle of an episode, and noise for the next step."""
     rng = np.random.default_rng(seed)
     hidden, normals = rng.normal(size=(PARTICLES, HIDDEN)), rng.normal(size=(PARTICLES, LATENT))
-    particles = Particles(jnp.float32(hidden), jnp.float32(rng.normal(size=PARTICLES)))
-    return particles, Noise(jnp.float32(rng.random()), jnp.float32(normals))
+    state = FilterState(jnp.float32(hidden), jnp.float32(rng.normal(size=PARTICLES)))
+    return state, FilterNoise(jnp.float32(rng.random()), jnp.float32(normals))
 
 
 def linear(layer, *inputs):
@@ -79,17 +80,17 @@ def test_weights_and_evidence_of_a_step_by_hand(model, step):
     did = relu(linear(model.action, np.eye(ACTIONS)[action]))
     q_mean, q_deviation = normal(model.proposal, encoded, hidden, did)
     z = q_mean + q_deviation * np.asarray(noise.proposal)
-    told = relu(linear(model.latent, z))
-    np.testing.assert_allclose(latent, told, atol=1e-5)
+    phi_z = relu(linear(model.latent, z))
+    np.testing.assert_allclose(latent, phi_z, atol=1e-5)
 
     log_weight = (
         stats.norm.logpdf(z, *normal(model.prior, hidden, did)).sum(-1)
-        + stats.norm.logpdf(seen, *normal(model.emission, told, hidden, did)).sum(-1)
+        + stats.norm.logpdf(seen, *normal(model.emission, phi_z, hidden, did)).sum(-1)
         - stats.norm.logpdf(z, q_mean, q_deviation).sum(-1)
     )
     np.testing.assert_allclose(after.log_weight, log_weight, atol=1e-4)
     assert log_mean_exp(after.log_weight) == pytest.approx(np.log(np.exp(log_weight).mean()), abs=1e-4)
-    np.testing.assert_allclose(after.hidden, eqx.filter_jit(model.transition)(hidden, encoded, told, did), atol=1e-5)
+    np.testing.assert_allclose(after.hidden, eqx.filter_jit(model.transition)(hidden, encoded, phi_z, did), atol=1e-5)
 
 
 def test_with_many_particles_the_evidence_is_the_integral_over_the_latent():
@@ -108,20 +109,22 @@ def test_with_many_particles_the_evidence_is_the_integral_over_the_latent():
     assert after.log_weight.mean() < exact - 0.01  # the bound of a single particle is looser
 
 
-def test_the_start_of_an_episode_forgets_particles_weights_and_the_last_action(step):
+def test_the_start_of_an_episode_forgets_particles_and_weights_and_there_is_no_last_action(model, step):
     (one, noise), (other, _) = draw(1), draw(2)
-    seen, yes = jnp.array([0.7, -1.0]), jnp.ones((), bool)
-    first = step(one, seen, jnp.asarray(0), yes, noise)
-    jax.tree.map(np.testing.assert_array_equal, first, step(other, seen, jnp.asarray(2), yes, noise))
-    blank = step(Particles(jnp.zeros_like(one.hidden), jnp.zeros(PARTICLES)), seen, jnp.asarray(-1), NO, noise)
-    jax.tree.map(np.testing.assert_array_equal, first, blank)
+    seen, yes, none = jnp.array([0.7, -1.0]), jnp.ones((), bool), jnp.asarray(NO_ACTION)
+    first = step(one, seen, none, yes, noise)
+    jax.tree.map(np.testing.assert_array_equal, first, step(other, seen, none, yes, noise))
+    blank, _ = model.start()
+    jax.tree.map(np.testing.assert_array_equal, first, step(blank, seen, none, NO, noise))
+    for action in range(ACTIONS):
+        assert (step(one, seen, jnp.asarray(action), yes, noise)[0].hidden != first[0].hidden).any()
 
 
 def test_a_gradient_leads_through_what_a_particle_remembers_but_not_through_its_being_chosen(model):
     particles, noise = draw(3)
 
     def evidence(hidden, log_weight):
-        after, _ = model.step(Particles(hidden, log_weight), jnp.zeros(INPUTS), jnp.asarray(0), NO, noise)
+        after, _ = model.step(FilterState(hidden, log_weight), jnp.zeros(INPUTS), jnp.asarray(0), NO, noise)
         return log_mean_exp(after.log_weight)
 
     to_hidden, to_weight = jax.jit(jax.grad(evidence, (0, 1)))(particles.hidden, particles.log_weight)

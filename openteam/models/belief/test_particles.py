@@ -10,29 +10,33 @@ from scipy.stats import norm
 
 from openteam.compile_cache import quick_jit
 from openteam.core import random
-from openteam.core.types import Observation, Spec, Truth
+from openteam.core.memory import permute
+from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
+from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.hypotheses import preprocess
-from openteam.models.belief.particles import ParticleBelief, hypotheses
-from openteam.models.belief.resampling import log_mean_exp
+from openteam.models.belief.particle_belief import ParticleBelief, ParticleSizes, hypotheses
+from openteam.models.belief.particles import recall, remember, swap_axes
+from openteam.models.belief.resampling import Multinomial, Systematic, log_mean_exp
 
 SPEC = Spec(3, 2, 4)
-SIZES = {"sight": 5, "state": 3, "type_size": 4, "width": 6, "agent": {"width": 5, "embedding": 5, "readout_width": 5}}
+NO, YES = jnp.zeros((), bool), jnp.ones((), bool)
 
 
-def make(particles=2, resampling="multinomial", over_slots="sum"):
+def make(particles=2, over_slots="sum"):
     return ParticleBelief(
-        random.key(0), SPEC, particles=particles, learned_spread=True, resampling=resampling, over_slots=over_slots,
-        **SIZES,
+        random.key(0), SPEC, Multinomial(), particles=particles, over_slots=over_slots, learned_spread=True,
+        sizes=ParticleSizes(encoding=5, state=3, type_size=4, width=6), agent=AgentModelSizes(5, 5, 5),
     )  # fmt: skip
 
 
-def look(number, visible, previous=1):
+def view(number, visible, previous=1, starts=NO, new=None):
     rows, shared = jax.random.normal(random.key(number), (len(visible), 3)), jnp.array([0.5, -0.5])
     obs = Observation(rows, shared, jnp.array(visible), jnp.ones(4, bool))
-    return preprocess(obs, jnp.asarray(previous))
+    return View(obs, starts, jnp.zeros(len(visible), bool) if new is None else jnp.array(new), jnp.asarray(previous))
 
 
-NO, YES = jnp.zeros((), bool), jnp.ones((), bool)
+def blank(belief, slots=2):
+    return recall(belief.start(slots))[0]
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +44,9 @@ def two_steps():
     """A belief of two particles about two agents, before and after a step in which the teammate is out of sight."""
     belief = make()
     step = quick_jit(belief.advance)
-    first = step(belief.start(2), belief.draw(random.key(1), 2), look(1, (True, True), -1), YES)
+    first = step(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
     noise = belief.draw(random.key(2), 2)
-    after = step(first, noise, look(2, (True, False)), NO)
+    after = step(first, noise, view(2, (True, False)))
     return belief, first, noise, after
 
 
@@ -50,36 +54,36 @@ def two_steps():
 def test_weights_are_those_computed_by_hand(two_steps, over_slots):
     _, before, noise, after = two_steps
     belief = make(over_slots=over_slots)
-    weighed = quick_jit(belief.advance)(before, noise, look(2, (True, False)), NO)
-    seen = look(2, (True, False))
-    sight = np.maximum(belief.see(seen.agents, seen.shared), 0)
+    weighed = quick_jit(belief.advance)(before, noise, view(2, (True, False)))
+    proposals, targets, seen = belief.proposals, belief.targets, preprocess(view(2, (True, False)))
+    encoded = np.maximum(proposals.encoder(seen.agents, seen.shared), 0)
     ancestors = np.searchsorted(np.cumsum(jax.nn.softmax(before.log_weight)), noise.resample, side="right")
     for k, ancestor in enumerate(ancestors):
-        state, exists = before.state[ancestor], before.exists[ancestor]
-        known = jnp.concatenate([state, before.type.hidden[ancestor]], -1)
+        state, exists = before.guess.state[ancestor], before.guess.exists[ancestor]
+        known = jnp.concatenate([state, before.guess.type[ancestor]], -1)
         # actions: the learner's is known, the teammate's is the largest of its perturbed logits
-        guess = belief.proposed_action(jnp.concatenate([known, jnp.asarray(sight)], -1), exists)
-        target = belief.agent(known, exists)
-        chosen = int(np.argmax(guess[1] + noise.actions[k, 1]))
+        guess = proposals.action(jnp.concatenate([known, jnp.asarray(encoded)], -1), exists)
+        target = targets.action(known, exists)
+        chosen = int(np.argmax(guess[1] + noise.guess.action[k, 1]))
         action = jnp.stack([jax.nn.one_hot(1, 4), jax.nn.one_hot(chosen, 4) * exists[1]])
-        np.testing.assert_allclose(after.action[k], action, atol=1e-6)
+        np.testing.assert_allclose(after.guess.action[k], action, atol=1e-6)
         log_action = (log_softmax(target[1])[chosen] - log_softmax(guess[1])[chosen]) * float(exists[1])
         # existence of the teammate, who is out of sight, and the states of both
-        before_it = jnp.concatenate([state, action, exists[:, None]], -1)
-        features, mean, spread = belief.proposed(before_it, jnp.asarray(sight))
-        logit = belief.proposed.existence.logits(features, exists=after.exists[k])[1]
-        there = float(noise.exists[k, 1] < expit(logit))
-        assert there == after.exists[k, 1]
-        target_features, target_mean, target_spread = belief.target(before_it)
-        target_logit = belief.target.existence.logits(target_features, exists=after.exists[k])[1]
+        history = jnp.concatenate([state, action, exists[:, None]], -1)
+        features, mean, spread = proposals.state(history, jnp.asarray(encoded))
+        logit = proposals.state.existence.logits(features, after.guess.exists[k])[1]
+        there = float(noise.guess.exists[k, 1] < expit(logit))
+        assert there == after.guess.exists[k, 1]
+        target_features, target_mean, target_spread = targets.state(history)
+        target_logit = targets.state.existence.logits(target_features, after.guess.exists[k])[1]
         sign = 1 if there else -1
         log_exists = log_expit(sign * target_logit) - log_expit(sign * logit)
-        new = (mean + spread * noise.state[k]) * np.array([[1.0], [there]])
-        np.testing.assert_allclose(after.state[k], new, rtol=1e-4, atol=1e-5)
+        new = (mean + spread * noise.guess.state[k]) * np.array([[1.0], [there]])
+        np.testing.assert_allclose(after.guess.state[k], new, rtol=1e-4, atol=1e-5)
         ratio = norm.logpdf(new, target_mean, target_spread) - norm.logpdf(new, mean, spread)
         log_state = ratio.sum(-1) * np.array([1, there])
         # the observation: rows [x, seen] of both, and u
-        decoded = belief.observation(jnp.concatenate([new, action], -1), after.exists[k])
+        decoded = targets.observation(jnp.concatenate([new, action], -1), after.guess.exists[k])
         rows = np.concatenate([seen.agents[:, :3], seen.agents[:, -1:]], -1)
         log_rows = norm.logpdf(rows, decoded.rows, decoded.rows_spread).sum(-1)
         log_shared = norm.logpdf(seen.shared[:2], decoded.shared, decoded.shared_spread).sum()
@@ -90,89 +94,130 @@ def test_weights_are_those_computed_by_hand(two_steps, over_slots):
 
 def test_who_does_not_exist_has_neither_state_nor_type(two_steps):
     belief, before, _, _ = two_steps
-    unlucky = eqx.tree_at(lambda n: n.exists, belief.draw(random.key(5), 2), jnp.ones((2, 2)))
-    after = quick_jit(belief.advance)(before, unlucky, look(2, (True, False)), NO)
-    np.testing.assert_array_equal(after.exists, [[1, 0], [1, 0]])
-    for gone in (after.state, after.type.hidden, after.type.cell):
+    unlucky = eqx.tree_at(lambda n: n.guess.exists, belief.draw(random.key(5), 2), jnp.ones((2, 2)))
+    after = quick_jit(belief.advance)(before, unlucky, view(2, (True, False)))
+    np.testing.assert_array_equal(after.guess.exists, [[1, 0], [1, 0]])
+    for gone in (after.guess.state, after.guess.type, after.guess.cell):
         assert not gone[:, 1].any()
-    later = quick_jit(belief.advance)(after, belief.draw(random.key(6), 2), look(3, (True, False)), NO)
-    assert not later.action[:, 1].any()
+    later = quick_jit(belief.advance)(after, belief.draw(random.key(6), 2), view(3, (True, False)))
+    assert not later.guess.action[:, 1].any()
 
 
-def test_replay_differentiates_what_was_done():
-    """Its shortcuts have the value and the gradient of one step after the other."""
-    belief, steps = make(particles=3), 3
-    seen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(look(n, (True, n != 1), n - 1) for n in range(steps)))
-    noise = jax.vmap(lambda key: belief.draw(key, 2))(jax.random.split(random.key(1), steps))
-    starts = jnp.array([False, False, True])
-    before = belief.advance(belief.start(2), belief.draw(random.key(2), 2), look(9, (True, True), -1), YES)
+def chunk_of(views, before, memory):
+    """A chunk of one environment. Of time steps only the views count."""
+    steps = len(views.starts)
+    views = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf[:1]])[:, None], views)
+    zeros, nothing = jnp.zeros((steps + 1, 1)), jnp.zeros((steps, 1, 2), jnp.int32)
     truth = Truth(
-        jnp.zeros((steps, 1, 2), jnp.int32), jnp.ones((steps, 1, 2), bool), jnp.zeros((steps, 1, 2), jnp.int32),
-        jnp.zeros((steps, 1, 2)), jnp.ones((steps, 1, 2, 3)), jnp.ones((steps, 1, 2)),
+        nothing, jnp.ones((steps, 1, 2), bool), nothing, jnp.zeros((steps, 1, 2)), jnp.ones((steps, 1, 2, 3)),
+        jnp.ones((steps, 1, 2)),
     )  # fmt: skip
+    before, memory = jax.tree.map(lambda leaf: leaf[None], before), jax.tree.map(lambda leaf: leaf[:, None], memory)
+    timesteps = TimeStep(views, zeros, zeros, zeros > 0, views)
+    return Chunk(timesteps, jnp.zeros((steps, 1), jnp.int32), truth, before, memory)
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_recorded_hypotheses_are_those_of_one_step_after_the_other(new):
+    """With the same gradient, unless a teammate is new in the middle of an episode: there it is an approximation."""
+    belief, steps = make(particles=3), 4
+    given = ((NO, (False, False)), (NO, (False, False)), (YES, (True, True)), (NO, (False, new)))
+    views = [view(n, (True, n != 1), n - 1, *fresh) for n, fresh in enumerate(given)]
+    views = jax.tree.map(lambda *leaves: jnp.stack(leaves), *views)
+    noise = jax.vmap(lambda key: belief.draw(key, 2))(jax.random.split(random.key(1), steps))
+    first = belief.draw(random.key(2), 2)
+    before = quick_jit(belief.advance)(blank(belief), first, view(9, (True, True), -1, YES))
 
     def plain(belief):
         def step(particles, now):
             after = belief.advance(particles, *now)
             return after, after
 
-        return jax.lax.scan(step, before, (noise, seen, starts))[1]
+        return jax.lax.scan(step, before, (noise, views))[1]
 
     def of_plain(belief):
         particles = plain(belief)
-        return -jax.vmap(log_mean_exp)(particles.log_weight).mean() + (particles.state**2).mean()
+        return -jax.vmap(log_mean_exp)(particles.log_weight).mean() + (particles.guess.state**2).mean()
 
-    def add(tree):
-        return jax.tree.map(lambda leaf: leaf[:, None], tree)
+    def of_recorded(belief):
+        memory = jax.vmap(remember)(jax.lax.stop_gradient(plain(belief)), noise)
+        chunk = chunk_of(views, remember(before, first), memory)
+        recorded, losses = belief.recorded_hypotheses(random.key(0), chunk)
+        return losses["belief_loss"] + (recorded.representation[..., :3] ** 2).mean()
 
-    def of_replay(belief):
-        alone = jax.tree.map(lambda leaf: leaf[None], before)
-        memory = add(jax.lax.stop_gradient(plain(belief)))
-        told, terms = belief.replay(random.key(0), alone, memory, add(seen), add(starts), truth)
-        return terms["belief_loss"] + (told.representation[..., :3] ** 2).mean()
-
-    expected, found = (quick_jit(jax.value_and_grad(loss))(belief) for loss in (of_plain, of_replay))
+    compared = (lambda loss: loss) if new else jax.value_and_grad
+    expected, found = (quick_jit(compared(loss))(belief) for loss in (of_plain, of_recorded))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5), expected, found)
 
 
-def test_one_particle_without_chance_is_a_plain_recurrent_network():
+def test_one_particle_without_noise_is_a_plain_recurrent_network():
     belief = make(particles=1)
     step = quick_jit(belief.advance)
     still = jax.tree.map(jnp.zeros_like, belief.draw(random.key(0), 2))
-    memory, state, types = belief.start(2), jnp.zeros((2, 3)), belief.types.start(2)
+    particles, state, types = blank(belief), jnp.zeros((2, 3)), belief.proposals.types.start(2)
     exists = jnp.zeros(2)
     for number in range(3):
-        seen = look(number, (True, True), number - 1)
-        memory = step(memory, still, seen, jnp.asarray(number == 0))
-        sight = jax.nn.relu(belief.see(seen.agents, seen.shared))
-        known = jnp.concatenate([state, types.hidden, sight], -1)
-        action = jax.nn.one_hot(jnp.argmax(belief.proposed_action(known, exists), -1), 4) * exists[:, None]
+        now = view(number, (True, True), number - 1, jnp.asarray(number == 0))
+        particles = step(particles, still, now)
+        encoded = belief.proposals.encode(preprocess(now))
+        known = jnp.concatenate([state, types.hidden, encoded], -1)
+        action = jax.nn.one_hot(jnp.argmax(belief.proposals.action(known, exists), -1), 4) * exists[:, None]
         action = action.at[0].set(jax.nn.one_hot(number - 1, 4))
-        _, state, _ = belief.proposed(jnp.concatenate([state, action, exists[:, None]], -1), sight)
-        types = belief.types.step(types, jnp.concatenate([state, action], -1), NO[None].repeat(2))
+        _, state, _ = belief.proposals.state(jnp.concatenate([state, action, exists[:, None]], -1), encoded)
+        types = belief.proposals.types.step(types, jnp.concatenate([state, action], -1), NO[None].repeat(2))
         exists = jnp.ones(2)
-        np.testing.assert_allclose(memory.state[0], state, rtol=1e-5)
-        np.testing.assert_allclose(memory.type.hidden[0], types.hidden, rtol=1e-5)
+        np.testing.assert_allclose(particles.guess.state[0], state, rtol=1e-5)
+        np.testing.assert_allclose(particles.guess.type[0], types.hidden, rtol=1e-5)
 
 
-def test_an_episode_that_starts_owes_nothing_to_the_last(two_steps):
+def test_an_episode_that_starts_is_independent_of_the_last(two_steps):
     belief, before, noise, _ = two_steps
-    seen = look(4, (True, False), -1)
-    again = quick_jit(belief.advance)(before, noise, seen, YES)
-    anew = quick_jit(belief.advance)(belief.start(2), noise, seen, YES)
-    jax.tree.map(np.testing.assert_array_equal, again, anew)
+    now = view(4, (True, False), -1, YES)
+    after, from_nothing = (quick_jit(belief.advance)(particles, noise, now) for particles in (before, blank(belief)))
+    jax.tree.map(np.testing.assert_array_equal, after, from_nothing)
 
 
-@pytest.mark.parametrize("resampling", ["multinomial", "systematic"])
-def test_heavy_particles_go_on_and_others_do_not(resampling):
-    belief = make(particles=4, resampling=resampling)
-    kept = belief.resample(jnp.array([-50.0, 0.0, -50.0, 0.0]), jax.random.uniform(random.key(0), (4,)))
+def test_what_is_remembered_of_a_new_occupants_slot_is_ignored_and_the_rest_is_not(two_steps):
+    belief, before, noise, _ = two_steps
+    now = view(4, (True, True), new=(False, True))
+    advance = quick_jit(belief.advance)
+
+    def change(slot):
+        return eqx.tree_at(
+            lambda p: p.guess, before, jax.tree.map(lambda leaf: leaf.at[:, slot].add(0.5), before.guess)
+        )
+
+    expected, changed, other = (advance(particles, noise, now) for particles in (before, change(1), change(0)))
+    jax.tree.map(np.testing.assert_array_equal, expected, changed)
+    assert (expected.guess.state[:, 0] != other.guess.state[:, 0]).any()
+
+
+def test_permuting_slots_permutes_memory():
+    """With the noise permuted too, and everybody visible: the existence of others is inferred in slot order."""
+    belief, order = make(particles=3), jnp.array([0, 2, 3, 1])
+    step = quick_jit(lambda memory, noise, view: remember(belief.advance(recall(memory)[0], noise, view), noise))
+    memory, everybody = belief.start(4), (True,) * 4
+    permuted = memory
+    for number in range(2):
+        noise = belief.draw(random.key(number), 4)
+        now = view(number, everybody, number - 1, jnp.asarray(number == 0))
+        rows = eqx.tree_at(lambda v: v.obs.agents, now, now.obs.agents[order])
+        moved = eqx.tree_at(
+            lambda n: n.guess, noise, swap_axes(jax.tree.map(lambda x: x[order], swap_axes(noise.guess)))
+        )
+        memory, permuted = step(memory, noise, now), step(permuted, moved, rows)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), permute(memory, order), permuted)
+
+
+@pytest.mark.parametrize("resampling", [Multinomial(), Systematic()])
+def test_heavy_particles_are_kept_and_others_are_not(resampling):
+    kept = resampling(jax.random.uniform(random.key(0), (4,)), jnp.array([-50.0, 0.0, -50.0, 0.0]))
     assert set(kept.tolist()) <= {1, 3}
 
 
 def test_a_hypothesis_is_state_and_type(two_steps):
     belief, _, _, after = two_steps
-    told = hypotheses(after, belief.expect(after))
-    np.testing.assert_array_equal(told.representation[..., :3], after.state)
-    np.testing.assert_array_equal(told.representation[..., 3:], after.type.hidden)
+    told = hypotheses(after, belief.predict(after.guess))
+    np.testing.assert_array_equal(told.representation[..., :3], after.guess.state)
+    np.testing.assert_array_equal(told.representation[..., 3:], after.guess.type)
     np.testing.assert_allclose(told.weight.sum(), 1, rtol=1e-6)

@@ -4,6 +4,7 @@ from openteam.worlds.fortattack.arena import Arena
 from openteam.worlds.fortattack.movement import Movement
 from openteam.worlds.fortattack.rewards import DenseRewards, SparseRewards
 from openteam.worlds.fortattack.shooting import Shooting
+from openteam.worlds.fortattack.situation import situation
 from openteam.worlds.fortattack.state import ACTION_NAMES, FortState
 from openteam.worlds.fortattack.world import FortAttack
 
@@ -16,4 +17,5 @@ __all__ = [
     "Movement",
     "Shooting",
     "SparseRewards",
+    "situation",
 ]

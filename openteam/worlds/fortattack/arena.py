@@ -18,9 +18,9 @@ class Arena(eqx.Module):
     half_height: float = eqx.field(static=True, default=0.9)
     """From the middle to the southern and northern walls (released: 0.8)."""
     fort_radius: float = eqx.field(static=True, default=0.15)
-    """An attacker whose centre is nearer to the door than this has reached the fort."""
+    """An attacker with its centre nearer to the door than this has reached the fort."""
     entrance: float = eqx.field(static=True, default=0.2)
-    """Depth of the strips along the walls where agents enter, as a part of the half height."""
+    """Depth of the strips along the walls where agents enter, as a fraction of the half height."""
 
     @property
     def door(self) -> tuple[float, float]:
@@ -32,7 +32,7 @@ class Arena(eqx.Module):
         return length(position[:, 0] - east, position[:, 1] - north)
 
     def enter(self, uniform: Float[Array, "2 slots"]) -> Float[Array, "slots 2"]:
-        """Where agents appear: attackers along the whole southern wall, guards before the door."""
+        """Where agents appear: attackers along the whole southern wall, guards in front of the door."""
         guard = is_guard(uniform.shape[1])
         reach = np.where(guard, 0.4 * self.fort_radius, self.half_width).astype(np.float32)
         side = np.where(guard, self.half_height, -self.half_height).astype(np.float32)

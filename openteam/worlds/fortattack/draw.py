@@ -19,7 +19,7 @@ Plane = Float[np.ndarray, "height width"]
 
 
 def to_text(state: FortState, arena: Arena) -> str:
-    """A coarse map, two characters a cell: L for the learner, G, A and its heading; x where one fell; F is the fort."""
+    """A coarse map, two characters per cell: learner L, guard G or attacker A with its heading; x fallen; F fort."""
     rows, columns = round(2 * arena.half_height / CELL), round(2 * arena.half_width / CELL)
     north, east = np.mgrid[0:rows, 0:columns]
     x, y = (east + 0.5) * CELL - arena.half_width, arena.half_height - (north + 0.5) * CELL
@@ -39,9 +39,10 @@ def to_text(state: FortState, arena: Arena) -> str:
 def to_rgb(
     state: FortState, arena: Arena, movement: Movement, shooting: Shooting, pixels: int = 220
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """A view from above, ``pixels`` a unit: the fort blue, guards green, attackers red, the learner with a golden ring.
+    """A picture from above, ``pixels`` per unit: fort blue, guards green, attackers red, the learner with a gold ring.
 
-    A triangle is a shot of the last step, drawn from where it was fired; a cross is where one fell who is still out.
+    A triangle is a shot of the last step, drawn from where it was fired; a cross is where an agent fell that is still
+    out.
     """
     sheet = blank(arena, pixels)
     present, shot, out = (np.asarray(part) for part in (state.present, state.shot, state.out_for > 0))
@@ -65,29 +66,29 @@ def to_rgb(
 
 
 class Sheet:
-    """Pixels, their place in the arena, and how many there are to a unit. Parts of a sheet are painted in place."""
+    """Pixels, their coordinates in the arena, and how many there are per unit. Parts of a sheet are views of it."""
 
     def __init__(self, image: Float[np.ndarray, "height width 3"], x: Plane, y: Plane, pixels: int):
         self.image, self.x, self.y, self.pixels = image, x, y, pixels
 
     def around(self, centre: np.ndarray, reach: float) -> Sheet:
-        """The square around a point, which becomes (0, 0); what of it lies on the sheet."""
+        """The part of the sheet in a square around a point, which becomes (0, 0)."""
         east, south = self.x[0] - centre[0], centre[1] - self.y[:, 0]
         rows, columns = (np.searchsorted(axis, [-reach, reach]) for axis in (south, east))
         part = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
         return Sheet(self.image[part], self.x[part] - centre[0], self.y[part] - centre[1], self.pixels)
 
     def cover(self, distance: Plane) -> Plane:
-        """How much of each pixel a shape covers, from the distance to its edge, negative inside: edges are smooth."""
+        """How much of each pixel a shape covers, from the signed distance to its edge, negative inside."""
         return np.clip(0.5 - distance * self.pixels, 0.0, 1.0)
 
     def paint(self, coverage: Plane, colour: str, opacity: float = 1.0) -> None:
-        """Lay a colour over what is there."""
+        """Blend a colour into the image, in place."""
         self.image += (opacity * coverage)[..., None] * (rgb(colour) - self.image)
 
 
 def blank(arena: Arena, pixels: int, margin: float = 0.05) -> Sheet:
-    """Walls, ground and fort."""
+    """The empty arena: walls, ground and fort."""
     height, width = (round(2 * (half + margin) * pixels) for half in (arena.half_height, arena.half_width))
     row, column = np.mgrid[0:height, 0:width] + 0.5
     image = np.broadcast_to(rgb(WALL), (height, width, 3)).copy()
@@ -100,7 +101,7 @@ def blank(arena: Arena, pixels: int, margin: float = 0.05) -> Sheet:
 
 
 def draw_agent(near: Sheet, radius: float, ahead: np.ndarray, colour: str, learner: bool) -> None:
-    """A disc in its team's colour with a tick towards its heading; the learner's has a golden ring."""
+    """A disc in its team's colour with a line along its heading; the learner's has a golden ring."""
     if learner:
         near.paint(near.cover(disc(near, 1.5 * radius)), GOLD)
         near.paint(near.cover(disc(near, 1.18 * radius)), INK)
@@ -109,30 +110,30 @@ def draw_agent(near: Sheet, radius: float, ahead: np.ndarray, colour: str, learn
 
 
 def beyond(x: Plane, y: Plane, arena: Arena) -> Plane:
-    """How far outside the walls."""
+    """Signed distance to the walls, negative inside."""
     return np.maximum(np.abs(x) - arena.half_width, np.abs(y) - arena.half_height)
 
 
 def disc(near: Sheet, radius: float) -> Plane:
-    """Distance to the edge of a disc."""
+    """Signed distance to the edge of a disc."""
     return np.hypot(near.x, near.y) - radius
 
 
 def bar(near: Sheet, one: np.ndarray, other: np.ndarray, radius: float) -> Plane:
-    """Distance to the edge of a line with round ends."""
+    """Signed distance to the edge of a line with round ends."""
     along = other - one
     share = np.clip(((near.x - one[0]) * along[0] + (near.y - one[1]) * along[1]) / (along @ along), 0.0, 1.0)
     return np.hypot(near.x - one[0] - share * along[0], near.y - one[1] - share * along[1]) - radius
 
 
 def cross(near: Sheet, reach: float) -> Plane:
-    """Distance to the edge of two crossing lines."""
+    """Signed distance to the edge of two crossing lines."""
     arms = 0.7 * reach * np.array([[1.0, 1.0], [1.0, -1.0]])
     return np.minimum(*(bar(near, -arm, arm, 0.2 * reach) for arm in arms))
 
 
 def triangle(near: Sheet, ahead: np.ndarray, shooting: Shooting) -> Plane:
-    """Distance to the edge of what a shot from (0, 0) covers."""
+    """Signed distance to the edge of the triangle that a shot from (0, 0) covers."""
     forward = near.x * ahead[0] + near.y * ahead[1] - shooting.muzzle
     aside = np.abs(near.x * ahead[1] - near.y * ahead[0])
     edge = aside * np.cos(shooting.half_angle) - forward * np.sin(shooting.half_angle)
@@ -140,5 +141,5 @@ def triangle(near: Sheet, ahead: np.ndarray, shooting: Shooting) -> Plane:
 
 
 def rgb(colour: str) -> Float[np.ndarray, "3"]:
-    """The three numbers, 0 to 255, of a colour written like #2f9a57."""
+    """A colour like #2f9a57 as three numbers from 0 to 255."""
     return np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)], float)

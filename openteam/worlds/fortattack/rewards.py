@@ -1,4 +1,4 @@
-"""What happens in a step is worth something to everybody."""
+"""Rewards as functions of what happened in a step."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 
 class Events(eqx.Module):
-    """All that rewards depend on."""
+    """What happened in a step: all that rewards depend on."""
 
     shot: Bool[Array, "slots"]  # fired
     scored: Bool[Array, "slots"]  # hit at least one opponent
@@ -22,18 +22,18 @@ class Events(eqx.Module):
 
 
 class AbstractRewards(eqx.Module):
-    """From events to numbers."""
+    """A reward function."""
 
     @abstractmethod
     def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
-        """Everybody's reward, absent agents included: the world blanks theirs."""
+        """Everybody's reward, absent agents included: the world sets theirs to 0."""
 
 
 class SparseRewards(AbstractRewards):
-    """The learner's task. What a guard wins by the outcome an attacker loses; all terms of a step add up."""
+    """Rewards for the outcome, hits and shots. The outcome has the opposite sign for attackers; all terms add up."""
 
     outcome: float = eqx.field(static=True, default=1.0)
-    """To guards when the fort is held to the end, minus this when an attacker reaches it (released: 10)."""
+    """To guards when the fort is held to the end; minus this when an attacker reaches it (released: 10)."""
     hit: float = eqx.field(static=True, default=0.3)
     """To one who hits, once a step; minus this to one who is hit (released: 3)."""
     shot: float = eqx.field(static=True, default=0.0)
@@ -45,10 +45,10 @@ class SparseRewards(AbstractRewards):
 
 
 class DenseRewards(AbstractRewards):
-    """What the released code's teammates were trained with: hints on the way for both sides."""
+    """The shaped rewards that the released code's teammates were trained with."""
 
     outcome: float = eqx.field(static=True, default=10.0)
-    """To an attacker that reaches the fort, minus this to guards; and the reverse when all attackers are out."""
+    """To an attacker that reaches the fort, minus this to guards; the reverse when all attackers are out."""
     hit: float = eqx.field(static=True, default=3.0)
     """To one who hits, once a step; minus this to one who is hit."""
     guard_shot: float = eqx.field(static=True, default=0.1)
@@ -56,13 +56,13 @@ class DenseRewards(AbstractRewards):
     attacker_shot: float = eqx.field(static=True, default=1.0)
     """Cost of an attacker's shot."""
     progress: float = eqx.field(static=True, default=2.0)
-    """To an attacker per distance it came nearer to the door."""
+    """To an attacker per unit of distance that it came nearer to the door."""
     post: float = eqx.field(static=True, default=1.0)
-    """To a guard that comes to its post by the door, minus this when it leaves it."""
+    """To a guard that comes close to the door; minus this when it leaves."""
     post_radius: float = eqx.field(static=True, default=0.3)
-    """How far from the door a guard is still at its post."""
+    """The distance to the door that counts as close."""
     siege: float = eqx.field(static=True, default=0.0)
-    """What attackers lose when time is up. Nothing in the released code, but then they may learn to stay away."""
+    """What attackers lose when time is up. 0 in the released code, where attackers may learn to stay away."""
 
     def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
         was, stands = events.before <= self.post_radius, events.after <= self.post_radius
@@ -75,5 +75,5 @@ class DenseRewards(AbstractRewards):
 
 
 def exchange(events: Events, hit: float, shot: float | np.ndarray) -> Float[Array, "slots"]:
-    """What shooting and being shot are worth."""
+    """The rewards for hitting, being hit and shooting."""
     return hit * (events.scored.astype(jnp.float32) - events.hit) - shot * events.shot

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from openteam.errors import UserError
 from openteam.worlds.fortattack.state import gaps, is_guard, length
 
 
 class Shooting(eqx.Module):
-    """A shot covers a triangle at once. Every opponent whose centre lies in it is hit, also behind others."""
+    """A shot covers a triangle at once. Every opponent with its centre inside is hit, even behind others."""
 
     muzzle: float = eqx.field(static=True, default=0.05)
     """The triangle's apex is this far ahead of the shooter's centre."""
@@ -24,9 +25,17 @@ class Shooting(eqx.Module):
     longest: int = eqx.field(static=True, default=80)
     """Steps out after a hit from the closest distance."""
     closest: float = eqx.field(static=True, default=0.1)
-    """The distance of two agents that touch, where the time out is longest (released: 0)."""
+    """The time out is longest at this distance and below; two agents of the default radius touch at 0.1 (released: 0).
+    """
     harmless: float = eqx.field(static=True, default=0.95)
-    """The distance where the time out would be 0, linear between the two; no shot reaches so far."""
+    """The distance where the time out would be 0, linear in between; no default shot reaches that far."""
+
+    def __check_init__(self) -> None:
+        if not 0 <= self.closest < self.harmless:
+            raise UserError(
+                f"The time out falls from the distance `closest` to the distance `harmless`, 0 <= closest < harmless; "
+                f"got {self.closest} and {self.harmless}."
+            )
 
     @property
     def depth(self) -> float:
@@ -55,8 +64,8 @@ class Shooting(eqx.Module):
         return self.in_range(position, angle) & opponents & shot[:, None] & present[None, :]
 
     def time_out(self, position: Float[Array, "slots 2"], hits: Bool[Array, "slots slots"]) -> Int[Array, "slots"]:
-        """Steps for which everybody must leave: the nearer the shooter the more, and several shooters add up."""
+        """Steps that everybody is out: more for a nearer shooter, and added up over shooters."""
         share = (self.harmless - length(*gaps(position))) / (self.harmless - self.closest)
         strength = jnp.where(hits, jnp.clip(share, 0.0, 1.0), 0.0).sum(0)
-        # A hair more, so that rounding does not cost a whole step.
+        # A small constant, so that rounding errors do not cost a whole step.
         return jnp.floor(self.longest * strength + 1e-3).astype(jnp.int32)

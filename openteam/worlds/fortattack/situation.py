@@ -1,4 +1,4 @@
-"""A state of FortAttack by hand."""
+"""States of FortAttack written by hand, for tests and pictures."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Pose = tuple[Number, Number, Number]  # x, y, and the heading in degrees, counte
 
 
 def situation(guards: Sequence[Pose | None], attackers: Sequence[Pose | None], clock: int = 0) -> FortState:
-    """Everybody at rest where you say; None for an absent agent. The first guard is the learner."""
+    """A state with everybody at rest at these poses; None for an absent agent. The first guard is the learner."""
     if len(guards) != len(attackers):
         raise UserError(
-            f"Both teams have equally many slots; got {len(guards)} guards and {len(attackers)} attackers. Fill up "
-            "with None."
+            f"Both teams have the same number of slots; got {len(guards)} guards and {len(attackers)} attackers. Fill "
+            "up with None."
         )
     poses = [*guards, *attackers]
     x, y, degrees = np.array([pose or (0.0, 0.0, 0.0) for pose in poses], np.float32).T

@@ -20,7 +20,7 @@ class FortState(AbstractWorldState):
     velocity: Float[Array, "slots 2"]
     angle: Float[Array, "slots"]
     shot: Bool[Array, "slots"]  # fired in the last step
-    out_for: Int[Array, "slots"]  # steps until one who was hit may come back
+    out_for: Int[Array, "slots"]  # steps until an agent that was hit may come back
     clock: Int[Array, ""]  # steps since the start
 
 
@@ -30,11 +30,11 @@ def is_guard(slots: int) -> Bool[np.ndarray, "slots"]:
 
 
 def gaps(position: Float[Array, "slots 2"]) -> tuple[Float[Array, "slots slots"], Float[Array, "slots slots"]]:
-    """How far east and how far north of each agent (row) is each other one (column)."""
+    """How far east and north each agent (column) is of each other one (row)."""
     east, north = position[:, 0], position[:, 1]
     return east[None, :] - east[:, None], north[None, :] - north[:, None]
 
 
 def length(east: Float[Array, "*n"], north: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """Of a vector."""
+    """The Euclidean length of vectors."""
     return jnp.sqrt(east**2 + north**2)

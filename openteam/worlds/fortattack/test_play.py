@@ -14,7 +14,7 @@ from openteam.worlds.fortattack import FortAttack
 
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 WORLD = FortAttack(learner_hit_ends=False)
-OPENNESS = Casualties(places=4, guards=3, attackers=4, learner_stays=False)
+OPENNESS = Casualties(team_size=4, guards=3, attackers=4, learner_stays=False)
 GAMES, STEPS = 8, 120  # beyond the end, so that later steps are seen as well
 
 
@@ -52,7 +52,7 @@ def test_random_games_obey_the_rules(seed, chances):
     assert (state.angle >= 0).all()
     assert (state.angle < 2 * np.pi).all()
 
-    # Present are all who take part but those whose time out is not over; nobody is in two minds about it.
+    # All who take part are present but those with a time out left.
     assert (state.present == (team & (state.out_for == 0))).all()
     assert (team[:, :, :4].sum(-1) == 3).all()
     assert (team[:, :, 4:].sum(-1) == 4).all()

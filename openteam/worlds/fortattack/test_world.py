@@ -22,7 +22,7 @@ GUARD, ATTACKER = (-0.6, 0.5, 270), (0.6, -0.5, 90)  # out of everybody's way
 
 
 def play(state, *actions, world=WORLD):
-    """The next state, rewards and whether the task is over; those not told do nothing."""
+    """The next state, rewards and whether the task is over; agents without an action do nothing."""
     actions = jnp.array([*actions, *[NONE] * (len(state.present) - len(actions))])
     after, reward, over = STEP(world, jax.random.key(0), state, actions)
     return after, np.asarray(reward, float).round(5).tolist(), bool(over)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.layout import Entry, Layout
+from openteam.core.parts import Parts
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.worlds.fortattack.arena import Arena, heading
@@ -24,8 +25,8 @@ from openteam.worlds.fortattack.state import ACTION_NAMES, NONE, SHOOT, FortStat
 class FortAttack(AbstractWorld[FortState]):
     """Guards keep attackers from a fort until time is up. Both sides shoot.
 
-    The first half of the slots are guards, slot 0 is the learner. Who is hit is out for a while: the state says for how
-    long, and the openness ``Casualties`` takes it out and brings it back.
+    The first half of the slots are guards, slot 0 is the learner. An agent that is hit is out for a while: the state
+    says for how long, and the openness ``Casualties`` removes it and brings it back.
     """
 
     arena: Arena = Arena()
@@ -33,13 +34,13 @@ class FortAttack(AbstractWorld[FortState]):
     movement: Movement = Movement()
     """How bodies move."""
     shooting: Shooting = Shooting()
-    """Whom a shot hits, and what that does."""
+    """Which agents a shot hits, and for how long they are out."""
     rewards: AbstractRewards = SparseRewards()
-    """What it is all worth."""
+    """The reward function."""
     steps: int = eqx.field(static=True, default=100)
-    """The fort is held, and the game over, after so many steps."""
+    """After this many steps the fort is held and the game is over. It must equal the task's horizon."""
     learner_hit_ends: bool = eqx.field(static=True, default=True)
-    """The game is over when slot 0 is hit. Turn it off to train all slots together."""
+    """The game is over when slot 0 is hit. Turn it off to train all slots together, as ``Casualties.learner_stays``."""
 
     @property
     def actions(self) -> int:
@@ -60,7 +61,7 @@ class FortAttack(AbstractWorld[FortState]):
     def step(
         self, key: Key[Array, ""], state: FortState, actions: Int[Array, "slots"]
     ) -> tuple[FortState, Float[Array, "slots"], Bool[Array, ""]]:
-        """Shots first, at where everybody stands; then those who were not hit move."""
+        """Shots first, from and at current positions; then agents that were not hit move."""
         del key  # nothing is random here
         guard = is_guard(len(actions))
         actions = jnp.where(state.present, actions, NONE)
@@ -110,11 +111,11 @@ class FortAttack(AbstractWorld[FortState]):
         )
 
     def legal(self, state: FortState) -> Bool[Array, "slots actions"]:
-        """Everything always has an effect, if only a miss."""
+        """All actions are always legal."""
         return jnp.ones((len(state.present), self.actions), bool)
 
     def features(self, state: FortState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
-        """x = position, angle, velocity, whether a guard, whether an attacker; zeros if absent. There is no u."""
+        """x = position, angle, velocity, is a guard, is an attacker; zeros if absent. u is empty."""
         guard = is_guard(len(state.present))
         role = np.stack([guard, ~guard], 1).astype(np.float32)
         agents = jnp.concatenate([state.position, state.angle[:, None], state.velocity, role], 1)
@@ -135,7 +136,7 @@ class FortAttack(AbstractWorld[FortState]):
             Entry("it is a guard", 0, 1, 0),
             Entry("it is an attacker", 0, 1, 0),
         )
-        return Layout(agent, (), ACTION_NAMES, "A body in full flight may get beyond a wall, which pushes it back.")
+        return Layout(agent, (), ACTION_NAMES, "A fast body may get beyond a wall, which pushes it back.")
 
     def rgb(self, state: FortState) -> np.ndarray:
         return to_rgb(state, self.arena, self.movement, self.shooting)
@@ -148,3 +149,23 @@ class FortAttack(AbstractWorld[FortState]):
             raise UserError(f"FortAttack is played by two teams of equal size; got {slots} slots. Give an even number.")
         if self.steps < 1:
             raise UserError(f"FortAttack lasts at least 1 step; got steps {self.steps}.")
+
+    def check_parts(self, parts: Parts) -> None:
+        if parts.horizon != self.steps:
+            raise UserError(
+                f"FortAttack ends after {self.steps} steps and the task's horizon is {parts.horizon}. Give both the "
+                "same number, or the fort could never be held."
+            )
+        if parts.pool.teams is not None and parts.pool.teams % 2:
+            raise UserError(
+                f"FortAttack has two teams, guards and attackers; got a pool with teams {parts.pool.teams}. Use 2 for "
+                "a type per team, or None for a type per agent."
+            )
+        # Only Casualties has this field: whoever is hit stays in the game under any other openness.
+        stays = getattr(parts.openness, "learner_stays", self.learner_hit_ends)
+        if stays != self.learner_hit_ends:
+            raise UserError(
+                f"A hit on the learner either ends the game or takes the learner out for a while; got learner_hit_ends "
+                f"{self.learner_hit_ends} and the openness's learner_stays {stays}. Set both to True, or both to False "
+                "to train all slots together."
+            )

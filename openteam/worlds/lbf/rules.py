@@ -3,8 +3,8 @@
 Rules (the paper's text; where it is silent, those of its released code):
 
 - a move off the grid or into food, and a load with no food beside, count as none;
-- agents that aim at the same cell all stay, and whoever stays aims at its own cell; there is no cascade, so an agent
-  may enter a cell that another failed to leave, and two agents may swap;
+- agents with the same target cell all stay, and an agent that stays has its own cell as target; there is no cascade,
+  so an agent may enter a cell that another failed to leave, and two agents may swap;
 - a food is taken when the levels of the loading agents beside it reach its level; each of them gets that level as
   its reward.
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from openteam.worlds.lbf.state import LOAD, MOVES, NONE, ForagingState, adjacent
-from openteam.worlds.walking import settle
+from openteam.worlds.lbf.state import LOAD, MOVES, ForagingState, adjacent
+from openteam.worlds.walking import NONE, settle
 
 
 def beside_food(state: ForagingState) -> Bool[Array, "slots foods"]:
@@ -25,7 +25,7 @@ def beside_food(state: ForagingState) -> Bool[Array, "slots foods"]:
 
 
 def effective(state: ForagingState, size: int) -> Bool[Array, "slots actions"]:
-    """Which actions would do something; ``none`` always counts."""
+    """Which actions have an effect; ``none`` always counts."""
     target = state.position[:, None] + MOVES[None]
     inside = ((target >= 0) & (target < size)).all(-1)
     onto_food = ((target[:, :, None] == state.food_position).all(-1) & (state.food_level > 0)).any(-1)
@@ -35,12 +35,12 @@ def effective(state: ForagingState, size: int) -> Bool[Array, "slots actions"]:
 
 
 def move(state: ForagingState, actions: Int[Array, "slots"]) -> Int[Array, "slots 2"]:
-    """Next positions: those who aim at one cell all stay."""
+    """Next positions: agents with the same target all stay."""
     return settle(state.position, state.position + jnp.asarray(MOVES)[actions], state.present)
 
 
 def load(state: ForagingState, loading: Bool[Array, "slots"]) -> tuple[Int[Array, "foods"], Float[Array, "slots"]]:
-    """Food levels after loading, and the level of what each agent helped to take."""
+    """Food levels after loading, and the level of the food that each agent helped to take."""
     helping = beside_food(state) & loading[:, None]
     strength = (helping * state.level[:, None]).sum(0)
     taken = (strength >= state.food_level) & (state.food_level > 0)

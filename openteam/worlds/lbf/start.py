@@ -1,4 +1,4 @@
-"""Where bodies and food appear. The distribution is that of the released code's rejection sampling."""
+"""Where agents and food appear. The distribution is that of the released code's rejection sampling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def place_food(
 
     allowed = inner[:, None] & inner[None, :] & ~agents
     _, (cells, room) = jax.lax.scan(place, allowed, uniform, unroll=min(len(uniform), 8))
-    # A food that found no room comes last. Ranks by comparison, because a sort costs more than all the rest.
+    # A food that found no room comes last. Ranks by comparison: a sort would cost more than all the rest.
     index = jnp.where(room, cells[:, 0] * size + cells[:, 1], size**2 + jnp.arange(len(uniform)))
     rank = (index[None, :] < index[:, None]).sum(1)
     order = (rank[None, :] == jnp.arange(len(uniform))[:, None]).astype(jnp.int32)

@@ -8,15 +8,15 @@ from jaxtyping import Array, Bool, Int
 
 from openteam.core.world import AbstractWorldState
 
-NONE, NORTH, SOUTH, WEST, EAST, LOAD = range(6)
+LOAD = 5  # after the five moves of ``walking``
 ACTION_NAMES = ("none", "north", "south", "west", "east", "load")
 
-# (row, column) change of every action; an array of numpy, so that importing this starts no backend.
+# Change of (row, column) by every action; a numpy array, so that importing this module starts no JAX backend.
 MOVES = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1], [0, 0]], np.int32)
 
 
 class ForagingState(AbstractWorldState):
-    """Positions are (row, column). Foods stand in row-major order; level 0 means eaten."""
+    """Positions are (row, column). Foods are in row-major order; level 0 means eaten."""
 
     present: Bool[Array, "slots"]
     position: Int[Array, "slots 2"]

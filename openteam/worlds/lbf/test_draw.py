@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openteam.errors import UserError
-from openteam.worlds.lbf.draw import APPLE, GOLD, LEARNER, TEAMMATES, from_text, letters, slot_of, to_rgb, to_text
+from openteam.worlds.grid_drawing import GOLD, LEARNER, TEAMMATES, letters, slot_of
+from openteam.worlds.lbf.draw import APPLE, from_text, to_rgb, to_text
 from openteam.worlds.lbf.state import ForagingState
 
 GRID = """\

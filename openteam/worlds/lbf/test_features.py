@@ -72,4 +72,4 @@ def test_numbers_of_features_depend_on_the_world_not_on_the_team():
 
 def test_agents_are_located_by_their_features(state):
     located = WORLD.locate(WORLD.features(state)[0])
-    assert (located == WORLD.places(state)[0])[state.present].all()
+    assert (located == WORLD.positions(state)[0])[state.present].all()

@@ -19,14 +19,14 @@ from openteam.worlds.placing import place_agents
 
 
 class Foraging(AbstractWorld[ForagingState]):
-    """Agents and objects have levels; together, agents beside an object may take what none could take alone."""
+    """Agents and foods have levels; agents beside a food take it if their levels add up to its own."""
 
     size: int = eqx.field(static=True, default=8)
     """Rows and columns of the square grid."""
     foods: int = eqx.field(static=True, default=3)
-    """Objects at the start of an episode; they never come back. One that finds no room is left out."""
+    """Foods at the start of an episode; they never come back. One that finds no room is left out."""
     max_level: int = eqx.field(static=True, default=2)
-    """Agents' levels are uniform over 1 to this."""
+    """The levels of agents are uniform over 1 to this."""
 
     @property
     def actions(self) -> int:
@@ -58,14 +58,14 @@ class Foraging(AbstractWorld[ForagingState]):
     def features(self, state: ForagingState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
         """x = row, column, level; u = the same of every food that is left, in row-major order, then placeholders.
 
-        Absent agents and eaten foods read (-1, -1, 0). Numbers are raw integers: scaling them delays learning.
+        Absent agents and eaten foods are (-1, -1, 0). Numbers are raw integers: scaling them delays learning.
         """
         absent = jnp.array([-1, -1, 0])
         agents = jnp.concatenate([state.position, state.level[:, None]], 1)
         foods = jnp.concatenate([state.food_position, state.food_level[:, None]], 1)
         left = state.food_level > 0
-        place = jnp.where(left, jnp.cumsum(left) - 1, self.foods)
-        chosen = place[None, :] == jnp.arange(self.foods)[:, None]
+        rank = jnp.where(left, jnp.cumsum(left) - 1, self.foods)
+        chosen = rank[None, :] == jnp.arange(self.foods)[:, None]
         compact = jnp.where(chosen.any(1)[:, None], chosen.astype(jnp.int32) @ foods, absent)
         agents = jnp.where(state.present[:, None], agents, absent)
         return agents.astype(jnp.float32), compact.ravel().astype(jnp.float32)
@@ -82,10 +82,10 @@ class Foraging(AbstractWorld[ForagingState]):
                 Entry(f"level of object {number}", 1, heaviest, 0),
             )
         )
-        note = "Objects left and in sight come first, in row-major order. They weigh less than a whole team lifts."
+        note = "Objects left and in sight come first, in row-major order. A whole team can always take any of them."
         return Layout(agent, objects, ACTION_NAMES, note)
 
-    def places(self, state: ForagingState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
+    def positions(self, state: ForagingState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
         return state.position, state.food_position
 
     def relocate(

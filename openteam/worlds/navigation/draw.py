@@ -1,8 +1,8 @@
 """Penalized Cooperative Navigation as text, from text, and as a picture.
 
-Cells of a text are separated by spaces, rows by line breaks: ``.`` is an empty cell, ``*`` a destination, ``A`` the
-learner, ``b`` and ``c`` teammates in slots 1 and 2. ``A*`` stands on a destination, ``A+b`` share a cell. Absent agents
-are not drawn.
+In a text, cells are separated by spaces and rows by line breaks: ``.`` is an empty cell, ``*`` a destination, ``A`` the
+learner, ``b`` and ``c`` teammates in slots 1 and 2, ``A*`` the learner on a destination, ``A+b`` two agents in one
+cell. Absent agents are not drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,17 @@ import numpy as np
 from jaxtyping import UInt8
 
 from openteam.errors import UserError
-from openteam.worlds.lbf.draw import FINER, draw_agent, letters, ring, ruled_paper, slot_of
+from openteam.worlds.grid_drawing import (
+    OVERSAMPLE,
+    blank_grid,
+    centre,
+    draw_agent,
+    letters,
+    read_cells,
+    ring,
+    slot_of,
+    write_cells,
+)
 from openteam.worlds.navigation.state import DESTINATIONS, NavigationState
 
 TARGET, WHITE = "#e2703a", "#ffffff"
@@ -28,18 +38,14 @@ def to_text(state: NavigationState, size: int) -> str:
         cells[row, column] = "+".join(map(letters, slots))
     for row, column in np.asarray(state.destination).tolist():
         cells[row, column] += "*"
-    width = max(len(cell) for cell in cells.flat)
-    return "\n".join(" ".join((cell or ".").ljust(width) for cell in row).rstrip() for row in cells)
+    return write_cells(cells)
 
 
 def from_text(text: str, slots: int | None = None) -> NavigationState:
-    """A state from a hand-drawn grid. Of more ``slots`` than are drawn, the rest is absent."""
-    grid = [line.split() for line in text.strip().splitlines()]
-    if any(len(row) != len(grid) for row in grid):
-        raise UserError(f"A grid has as many columns as rows; got rows of {[len(row) for row in grid]} cells.")
+    """A state from a hand-drawn grid. ``slots`` beyond those drawn are absent."""
     agents: dict[int, tuple[int, int]] = {}
     destinations: list[tuple[int, int]] = []
-    for (row, column), cell in np.ndenumerate(np.array(grid)):
+    for row, column, cell in read_cells(text):
         if not re.fullmatch(r"\.|\*|(A|[b-z]|[a-z]{2,})(\+(A|[b-z]|[a-z]{2,}))*\*?", cell):
             raise UserError(f"A cell is '.', '*', or agents like 'A', 'b*' and 'A+b'; got '{cell}'.")
         if cell.endswith("*"):
@@ -61,21 +67,17 @@ def from_text(text: str, slots: int | None = None) -> NavigationState:
 
 
 def to_rgb(state: NavigationState, size: int, pixels: int = 40) -> UInt8[np.ndarray, "height width 3"]:
-    """The grid as a picture, ``pixels`` a cell: destinations are targets, agents are discs, the learner has a crown."""
-    unit = pixels * FINER
-    image, pen = ruled_paper(size, unit)
-
-    def centre(row: int, column: int) -> tuple[float, float]:
-        return (column + 0.5) * unit + FINER / 2, (row + 0.5) * unit + FINER / 2
-
+    """The grid as a picture with ``pixels`` per cell: targets, discs for agents, a crown for the learner."""
+    unit = pixels * OVERSAMPLE
+    image, pen = blank_grid(size, unit)
     for cell in np.asarray(state.destination).tolist():
-        draw_target(pen, *centre(*cell), 0.48 * unit)
+        draw_target(pen, *centre(cell, unit), 0.48 * unit)
     for cell, slots in standing(state).items():
-        x, y = centre(*cell)
+        x, y = centre(cell, unit)
         for number, slot in enumerate(slots):
             right, down, radius = ring(number, len(slots))
             draw_agent(pen, x + right * unit, y + down * unit, 0.85 * radius * unit, slot)
-    return np.array(image.reduce(FINER))
+    return np.array(image.reduce(OVERSAMPLE))
 
 
 def draw_target(pen: Any, x: float, y: float, r: float) -> None:

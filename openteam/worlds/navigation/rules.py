@@ -1,4 +1,4 @@
-"""Who has arrived in Penalized Cooperative Navigation, and what it is worth."""
+"""Success and rewards in Penalized Cooperative Navigation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def outcome(
 ) -> tuple[Float[Array, "slots"], Bool[Array, ""]]:
     """Everybody's reward, and whether the destinations are reached.
 
-    Whoever stands on a destination gets 1 if both are covered, else the penalty, again in every step that it waits.
-    With ``count_agents`` it takes exactly two agents on destinations, be it both on the same.
+    An agent on a destination gets 1 if both are covered, else minus the penalty, in every step that it waits. With
+    ``count_agents`` success means exactly two agents on destinations, even on the same one.
     """
     on = arrivals(state)
     arrived = on.any(1)

@@ -11,7 +11,7 @@ from openteam.worlds.placing import draw_cell, occupied
 def draw_destinations(
     uniform: Float[Array, "2"], position: Int[Array, "slots 2"], present: Bool[Array, "slots"], size: int, apart: int
 ) -> Int[Array, "2 2"]:
-    """Two cells in row-major order, away from the border and from agents, in some row or column ``apart``."""
+    """Two cells in row-major order, off the border and off agents, with rows or columns at least ``apart``."""
     cells = jnp.arange(size)
     inner = (cells >= 1) & (cells < size - 1)
     allowed = inner[:, None] & inner[None, :] & ~occupied(position, present, size)

@@ -12,7 +12,7 @@ HIDDEN = -1  # the row and column of a destination that a view does not show
 
 
 class NavigationState(AbstractWorldState):
-    """Positions are (row, column). Destinations stand in row-major order."""
+    """Positions are (row, column). Destinations are in row-major order."""
 
     present: Bool[Array, "slots"]
     position: Int[Array, "slots 2"]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openteam.errors import UserError
-from openteam.worlds.lbf.draw import GOLD, LEARNER, TEAMMATES
+from openteam.worlds.grid_drawing import GOLD, LEARNER, TEAMMATES
 from openteam.worlds.navigation import Navigation, NavigationState
 from openteam.worlds.navigation.draw import TARGET, from_text, to_rgb, to_text
 

@@ -41,9 +41,9 @@ def test_a_hidden_agent_looks_absent(state):
 
 
 def test_relocating_to_its_own_places_changes_nothing_and_to_others_only_them(state):
-    same = WORLD.relocate(state, *WORLD.places(state))
+    same = WORLD.relocate(state, *WORLD.positions(state))
     assert all((a == b).all() for a, b in zip(jax.tree.leaves(same), jax.tree.leaves(state), strict=True))
-    agents, objects = WORLD.places(state)
+    agents, objects = WORLD.positions(state)
     moved = WORLD.relocate(state, agents + 1, objects + 2)
     assert WORLD.features(moved)[0].tolist() == [[1, 1], [4, 1], [6, 6], NOTHING]
     assert WORLD.features(moved)[1].tolist() == [3, 5, 6, 3]
@@ -51,4 +51,4 @@ def test_relocating_to_its_own_places_changes_nothing_and_to_others_only_them(st
 
 def test_agents_are_located_by_their_features(state):
     located = WORLD.locate(WORLD.features(state)[0])
-    assert (located == WORLD.places(state)[0])[state.present].all()
+    assert (located == WORLD.positions(state)[0])[state.present].all()

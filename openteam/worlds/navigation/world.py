@@ -20,17 +20,17 @@ from openteam.worlds.walking import aim, inside, settle
 
 
 class Navigation(AbstractWorld[NavigationState]):
-    """Two destinations must be covered at once; whoever waits on one alone pays for it."""
+    """Two destinations must be covered at the same time; an agent that waits on one alone pays for it."""
 
     size: int = eqx.field(static=True, default=12)
     """Rows and columns of the square grid."""
     apart: int = eqx.field(static=True, default=2)
-    """The destinations' rows or columns differ by at least this much. 2, the released code's, often puts them far
-    apart, as the paper says; more does so always."""
+    """Rows or columns of the two destinations differ by at least this much. 2 is the released code's; they are often
+    far apart, as the paper says, and with larger numbers always."""
     penalty: float = eqx.field(static=True, default=0.2)
     """What every step on a destination costs while the other one is not covered."""
     count_agents: bool = eqx.field(static=True, default=False)
-    """The released code's rule: exactly two agents stand on destinations, be it on one and the same."""
+    """The released code's rule: exactly two agents stand on destinations, even on the same one."""
 
     @property
     def actions(self) -> int:
@@ -69,10 +69,10 @@ class Navigation(AbstractWorld[NavigationState]):
     def features(self, state: NavigationState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
         """x = row, column; u = the same of both destinations, in row-major order, then placeholders.
 
-        Absent agents and hidden destinations read (-1, -1). Numbers are raw integers: scaling them delays learning.
+        Absent agents and hidden destinations are (-1, -1). Numbers are raw integers: scaling them delays learning.
         """
         agents = jnp.where(state.present[:, None], state.position, -1)
-        # A destination that shows comes first, or its place would tell on which side the hidden one is.
+        # A visible destination comes first: otherwise its index would reveal on which side the hidden one is.
         first_hidden = state.destination[0, 0] == HIDDEN
         shown = jnp.where(first_hidden, state.destination[::-1], state.destination)
         return agents.astype(jnp.float32), shown.ravel().astype(jnp.float32)
@@ -88,7 +88,7 @@ class Navigation(AbstractWorld[NavigationState]):
         agent = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1)
         return Layout(agent, destinations, ACTION_NAMES, "Destinations in sight come first, in row-major order.")
 
-    def places(self, state: NavigationState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
+    def positions(self, state: NavigationState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
         return state.position, state.destination
 
     def relocate(

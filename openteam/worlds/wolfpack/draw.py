@@ -1,6 +1,6 @@
 """Wolfpack as text, from text, and as a picture.
 
-Cells of a text are separated by spaces, rows by line breaks: ``.`` is an empty cell, ``A`` the learner, ``b`` and
+In a text, cells are separated by spaces and rows by line breaks: ``.`` is an empty cell, ``A`` the learner, ``b`` and
 ``c`` teammates in slots 1 and 2, ``^ > v <`` a prey and where it faces, with ``!`` if it has just been captured. Prey
 are numbered in row-major order when read. Absent hunters and hidden prey are not drawn.
 """
@@ -15,7 +15,16 @@ import numpy as np
 from jaxtyping import UInt8
 
 from openteam.errors import UserError
-from openteam.worlds.lbf.draw import FINER, draw_agent, letters, ruled_paper, slot_of
+from openteam.worlds.grid_drawing import (
+    OVERSAMPLE,
+    blank_grid,
+    centre,
+    draw_agent,
+    letters,
+    read_cells,
+    slot_of,
+    write_cells,
+)
 from openteam.worlds.wolfpack.state import WolfpackState
 
 ARROWS = "^>v<"
@@ -31,18 +40,14 @@ def to_text(state: WolfpackState, size: int) -> str:
     for number, (row, column) in enumerate(np.asarray(state.prey_position).tolist()):
         if state.shown[number]:
             cells[row, column] += ARROWS[int(state.facing[number])] + "!" * bool(state.captured[number])
-    width = max(len(cell) for cell in cells.flat)
-    return "\n".join(" ".join((cell or ".").ljust(width) for cell in row).rstrip() for row in cells)
+    return write_cells(cells)
 
 
 def from_text(text: str, slots: int | None = None) -> WolfpackState:
-    """A state from a hand-drawn grid. Of more ``slots`` than are drawn, the rest is absent."""
-    grid = [line.split() for line in text.strip().splitlines()]
-    if any(len(row) != len(grid) for row in grid):
-        raise UserError(f"A grid has as many columns as rows; got rows of {[len(row) for row in grid]} cells.")
+    """A state from a hand-drawn grid. ``slots`` beyond those drawn are absent."""
     hunters: dict[int, tuple[int, int]] = {}
     prey: list[tuple[int, int, int, bool]] = []
-    for (row, column), cell in np.ndenumerate(np.array(grid)):
+    for row, column, cell in read_cells(text):
         if re.fullmatch(r"[\^>v<]!?", cell):
             prey.append((row, column, ARROWS.index(cell[0]), cell.endswith("!")))
         elif re.fullmatch(r"A|[b-uw-z]|[a-z]{2,}", cell):
@@ -58,32 +63,28 @@ def from_text(text: str, slots: int | None = None) -> WolfpackState:
     if needed > slots:
         raise UserError(f"This grid needs {needed} slots; got {slots}. Raise them.")
     position = np.array([hunters.get(slot, (0, 0)) for slot in range(slots)], np.int32)
-    place, facing, captured = (np.array(column) for column in zip(*((p[:2], *p[2:]) for p in prey), strict=True))
+    cells, facing, captured = (np.array(column) for column in zip(*((p[:2], *p[2:]) for p in prey), strict=True))
     present = np.isin(np.arange(slots), list(hunters))
-    values = present, position, place.astype(np.int32), facing.astype(np.int32), captured, np.ones(len(prey), bool)
+    values = present, position, cells.astype(np.int32), facing.astype(np.int32), captured, np.ones(len(prey), bool)
     return WolfpackState(*map(jnp.asarray, values))
 
 
 def to_rgb(state: WolfpackState, size: int, pixels: int = 40) -> UInt8[np.ndarray, "height width 3"]:
-    """The grid as a picture, ``pixels`` a cell: hunters are discs, the learner wears a crown, prey have ears."""
-    unit = pixels * FINER
-    image, pen = ruled_paper(size, unit)
-
-    def centre(row: int, column: int) -> tuple[float, float]:
-        return (column + 0.5) * unit + FINER / 2, (row + 0.5) * unit + FINER / 2
-
+    """The grid as a picture with ``pixels`` per cell: hunters are discs, the learner has a crown, prey have ears."""
+    unit = pixels * OVERSAMPLE
+    image, pen = blank_grid(size, unit)
     for number, cell in enumerate(np.asarray(state.prey_position).tolist()):
         if state.shown[number]:
             colour = CAUGHT if state.captured[number] else FUR
-            draw_prey(pen, *centre(*cell), 0.33 * unit, int(state.facing[number]), colour)
+            draw_prey(pen, *centre(cell, unit), 0.33 * unit, int(state.facing[number]), colour)
     for slot, cell in enumerate(np.asarray(state.position).tolist()):
         if state.present[slot]:
-            draw_agent(pen, *centre(*cell), 0.33 * unit, slot)
-    return np.array(image.reduce(FINER))
+            draw_agent(pen, *centre(cell, unit), 0.33 * unit, slot)
+    return np.array(image.reduce(OVERSAMPLE))
 
 
 def draw_prey(pen: Any, x: float, y: float, r: float, facing: int, colour: str) -> None:
-    """A round body with two long ears towards where it faces."""
+    """A round body with two long ears that point where it faces."""
     turn = np.exp(0.5j * np.pi * facing)
 
     def oval(right: float, ahead: float, wide: float, long: float, fill: str) -> None:

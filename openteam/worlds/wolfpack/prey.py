@@ -1,4 +1,4 @@
-"""How prey behave. They belong to the world: nobody is rewarded for being one."""
+"""The policies of prey. Prey belong to the world: they get no rewards."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from jaxtyping import Array, Int, Key
 
 from openteam.worlds.wolfpack.state import PREY_ACTION_NAMES, STAY, WolfpackState, displacement, distance, inside
 
-NOWHERE = 2**30  # more than any threat
+IMPOSSIBLE = 2**30  # more than any threat
 
 
 class AbstractPrey(eqx.Module):
     """The policy of all prey of a world."""
+
+    def check(self, prey: int) -> None:
+        """Raise a ``UserError`` if this number of prey cannot follow this policy."""
 
     @abstractmethod
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
@@ -32,26 +35,25 @@ class RandomPrey(AbstractPrey):
 
 
 class FleeingPrey(AbstractPrey):
-    """Grazes until hunters are near, then steps where they threaten least; never turns.
+    """Stays until hunters are near, then steps to the cell with the least threat; never turns.
 
-    One step farther away a hunter threatens half as much: the nearest counts most, but nobody runs from one into the
-    arms of two. Of cells that are equal so, one with fewer walls beside it is better, and then the first of up, right,
-    down, left and its own.
+    The threat of a hunter halves with every step of distance and adds up over hunters. Ties go to the cell with fewer
+    walls beside it, then to the first of up, right, down, left and staying.
     """
 
     alert: int = eqx.field(static=True, default=2)
-    """Hunters farther away than this are not minded. With 2, hunters fare about as with the released prey."""
+    """Hunters farther away than this are ignored. With 2, hunters get about the returns that the released prey give."""
 
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
         del key
         cell = state.prey_position[:, None] + displacement(jnp.arange(STAY + 1))
         away = distance(cell[:, :, None], state.position)
-        minded = state.present & (away[:, STAY] <= self.alert)
-        threat = jnp.where(minded[:, None], 4 << (self.alert + 1 - away), 0).sum(-1)
+        noticed = state.present & (away[:, STAY] <= self.alert)
+        threat = jnp.where(noticed[:, None], 4 << (self.alert + 1 - away), 0).sum(-1)
         walls = ((cell == 0) | (cell == size - 1)).sum(-1)  # at most 2, so less than any threat
         onto_hunter = ((away == 0) & state.present).any(-1)
         onto_prey = (distance(cell[:, :STAY, None], state.prey_position) == 0).any(-1)
         open_to = inside(cell, size) & ~onto_hunter & ~jnp.pad(onto_prey, ((0, 0), (0, 1)))
-        best = jnp.argmin(jnp.where(open_to, threat + walls, NOWHERE), -1).astype(jnp.int32)
-        direction = jnp.where(minded.any(-1), best, STAY)
+        best = jnp.argmin(jnp.where(open_to, threat + walls, IMPOSSIBLE), -1).astype(jnp.int32)
+        direction = jnp.where(noticed.any(-1), best, STAY)
         return jnp.where(direction < STAY, (direction - state.facing) % 4, STAY)

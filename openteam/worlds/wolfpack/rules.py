@@ -3,11 +3,11 @@
 Rules (the paper's text; where it is silent, those of its released code):
 
 - a move off the grid counts as none;
-- bodies, hunters and prey alike, that aim at one cell all stay; whoever stays aims at its own cell; this is repeated
-  until nobody aims at another's cell, so a body that fails to leave holds up all who follow it; two may swap;
+- bodies, hunters and prey alike, with the same target cell all stay; a body that stays has its own cell as target;
+  this is repeated until no two targets are equal, so a body that cannot leave blocks all behind it; two may swap;
 - a prey is captured when at least two hunters stand beside it; with n beside, each of them gets 2 n;
 - a hunter who stands beside a prey with no other hunter beside it pays the close penalty;
-- all this is added up over the prey.
+- rewards add up over the prey.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def effective(position: Int[Array, "*n 2"], size: int) -> Bool[Array, "*n 5"]:
 def transition(
     state: WolfpackState, actions: Int[Array, "slots"], prey_actions: Int[Array, "prey"], size: int
 ) -> WolfpackState:
-    """Everybody moves; who is captured then is marked."""
+    """The next state: everybody moves, then prey are captured. Captured prey must have come back before."""
     turned = (state.facing + (prey_actions == TURN_RIGHT) - (prey_actions == TURN_LEFT)) % 4
     direction = jnp.where(prey_actions < STAY, (state.facing + prey_actions) % 4, STAY)
     bodies = jnp.concatenate([state.position, state.prey_position])
@@ -49,12 +49,12 @@ def transition(
 def move(
     position: Int[Array, "bodies 2"], direction: Int[Array, "bodies"], there: Bool[Array, "bodies"], size: int
 ) -> Int[Array, "bodies 2"]:
-    """Next positions of bodies on distinct cells, which stay distinct."""
+    """Next positions of bodies. Distinct cells stay distinct."""
     target = position + displacement(direction)
     target = jnp.where((inside(target, size) & there)[:, None], target, position)
     cell, aim = (each[:, 0] * size + each[:, 1] for each in (position, target))
     others = there[None, :] & ~jnp.eye(len(there), dtype=bool)
-    follows = (aim[:, None] == cell[None, :]) & others  # aims at a cell that another stands on now
+    follows = (aim[:, None] == cell[None, :]) & others  # the target is a cell that another stands on now
     stuck = ((aim[:, None] == aim[None, :]) & others).any(1)
 
     def spread(state: tuple[Bool[Array, "bodies"], Bool[Array, ""]]) -> tuple[Bool[Array, "bodies"], Bool[Array, ""]]:
@@ -69,7 +69,7 @@ def move(
 def rewards(
     before: WolfpackState, after: WolfpackState, capture: float, close_penalty: float, shaping: float
 ) -> Float[Array, "slots"]:
-    """Everybody's reward for coming from one state, with all prey alive, to the next."""
+    """Everybody's reward for the transition from one state, with all prey alive, to the next."""
     beside = beside_prey(after)
     hunters = beside.sum(0)
     share = jnp.where(hunters >= 2, capture * hunters, -close_penalty)

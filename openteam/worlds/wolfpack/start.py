@@ -14,14 +14,14 @@ from openteam.worlds.wolfpack.state import WolfpackState
 def draw_cells(
     uniform: Float[Array, "n"], wanted: Bool[Array, "n"], taken: Int[Array, "m 2"], there: Bool[Array, "m"], size: int
 ) -> Int[Array, "n 2"]:
-    """For all who are ``wanted``, distinct cells off those that are ``taken`` by somebody ``there``."""
+    """For everybody ``wanted``, distinct free cells; cells ``taken`` by somebody who is ``there`` are not free."""
     bodies = jnp.where(there, taken[:, 0] * size + taken[:, 1], NOWHERE)
     cell = draw_free(uniform, wanted, bodies, preferred=size**2, cells=size**2)
     return jnp.stack([cell // size, cell % size], 1)
 
 
 def start_state(key: Key[Array, ""], present: Bool[Array, "slots"], prey: int, size: int) -> WolfpackState:
-    """Everybody somewhere, all prey facing up."""
+    """Everybody on a cell of its own, all prey facing up."""
     slots = len(present)
     everybody = jnp.concatenate([present, jnp.ones(prey, bool)])
     nothing = jnp.zeros((0, 2), jnp.int32), jnp.zeros(0, bool)
@@ -31,7 +31,7 @@ def start_state(key: Key[Array, ""], present: Bool[Array, "slots"], prey: int, s
 
 
 def admit(key: Key[Array, ""], state: WolfpackState, joining: Bool[Array, "slots"], size: int) -> WolfpackState:
-    """Newcomers on free cells; one where a captured prey lies is not free."""
+    """Put newcomers on free cells. The cell of a captured prey is not free."""
     taken = jnp.concatenate([state.position, state.prey_position])
     there = jnp.concatenate([state.present & ~joining, jnp.ones_like(state.captured)])
     cells = draw_cells(jax.random.uniform(key, (len(joining),)), joining, taken, there, size)
@@ -40,7 +40,7 @@ def admit(key: Key[Array, ""], state: WolfpackState, joining: Bool[Array, "slots
 
 
 def respawn(key: Key[Array, ""], state: WolfpackState, size: int) -> WolfpackState:
-    """Prey captured in the step before come back on free cells."""
+    """Put prey that were captured in the last step on free cells."""
     taken = jnp.concatenate([state.position, state.prey_position])
     there = jnp.concatenate([state.present, ~state.captured])
     cells = draw_cells(jax.random.uniform(key, state.captured.shape), state.captured, taken, there, size)

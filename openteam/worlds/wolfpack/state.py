@@ -10,7 +10,7 @@ from openteam.core.world import AbstractWorldState
 UP, RIGHT, DOWN, LEFT, STAY = range(5)
 ACTION_NAMES = ("up", "right", "down", "left", "stay")
 
-# A prey's first four actions are those of a hunter, turned by where it faces.
+# A prey's first four actions are those of a hunter, relative to where it faces.
 TURN_LEFT, TURN_RIGHT = 5, 6
 PREY_ACTION_NAMES = ("forward", "step right", "back", "step left", "stay", "turn left", "turn right")
 
@@ -22,8 +22,8 @@ class WolfpackState(AbstractWorldState):
     position: Int[Array, "slots 2"]
     prey_position: Int[Array, "prey 2"]
     facing: Int[Array, "prey"]
-    captured: Bool[Array, "prey"]  # in the last step; it lies where it was caught and comes back in the next one
-    shown: Bool[Array, "prey"]  # False only in states that a view has blinded
+    captured: Bool[Array, "prey"]  # in the last step; it stays where it was caught and comes back in the next one
+    shown: Bool[Array, "prey"]  # False only in states made by a partial view
 
 
 def displacement(direction: Int[Array, "*n"]) -> Int[Array, "*n 2"]:
@@ -40,5 +40,5 @@ def inside(position: Int[Array, "*n 2"], size: int) -> Bool[Array, "*n"]:
 
 
 def distance(a: Int[Array, "*a 2"], b: Int[Array, "*b 2"]) -> Int[Array, "*ab"]:
-    """Manhattan distance."""
+    """Manhattan distance, broadcast over leading axes."""
     return jnp.abs(a[..., 0] - b[..., 0]) + jnp.abs(a[..., 1] - b[..., 1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from openteam.errors import UserError
-from openteam.worlds.lbf.draw import GOLD, LEARNER, TEAMMATES
+from openteam.worlds.grid_drawing import GOLD, LEARNER, TEAMMATES
 from openteam.worlds.wolfpack.draw import BELLY, CAUGHT, FUR, from_text, to_rgb, to_text
 
 GRID = """\

@@ -34,10 +34,10 @@ def test_a_view_may_hide_hunters_and_prey(state):
 
 
 def test_a_view_may_show_everybody_elsewhere(state):
-    agents, objects = WORLD.places(state)
+    agents, objects = WORLD.positions(state)
     assert objects.tolist() == [[1, 1], [3, 1]]
     moved = WORLD.relocate(state, agents + 1, objects - 1)
-    assert WORLD.places(moved)[0].tolist() == (agents + 1).tolist()
+    assert WORLD.positions(moved)[0].tolist() == (agents + 1).tolist()
     assert FEATURES(moved)[1][:4].tolist() == [0, 0, 2, 0]
 
 
@@ -62,4 +62,4 @@ def test_numbers_of_features_depend_on_the_world_not_on_the_team():
 
 def test_agents_are_located_by_their_features(state):
     located = WORLD.locate(WORLD.features(state)[0])
-    assert (located == WORLD.places(state)[0])[state.present].all()
+    assert (located == WORLD.positions(state)[0])[state.present].all()

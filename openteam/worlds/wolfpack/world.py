@@ -19,20 +19,23 @@ from openteam.worlds.wolfpack.state import ACTION_NAMES, STAY, WolfpackState
 
 
 class Wolfpack(AbstractWorld[WolfpackState]):
-    """Hunters capture moving prey by standing beside one together, and pay for being there alone. It never ends."""
+    """Hunters capture moving prey by standing beside one together, and pay for standing there alone. Never ends."""
 
     size: int = eqx.field(static=True, default=10)
     """Rows and columns of the square grid."""
     prey: int = eqx.field(static=True, default=2)
     """Prey on the grid; one that is captured comes back elsewhere."""
     behaviour: AbstractPrey = FleeingPrey()
-    """How prey behave."""
+    """The policy of the prey."""
     capture: float = eqx.field(static=True, default=2.0)
-    """The reward of each hunter beside a captured prey, for each hunter beside it."""
+    """With n hunters beside a captured prey, each of them gets n times this."""
     close_penalty: float = eqx.field(static=True, default=0.5)
     """What a hunter pays for every step in which it is the only one beside a prey."""
     shaping: float = eqx.field(static=True, default=0.0)
     """Reward for each cell nearer to the nearest prey. None in the paper, 0.01 in its released code."""
+
+    def __check_init__(self) -> None:
+        self.behaviour.check(self.prey)
 
     @property
     def actions(self) -> int:
@@ -63,7 +66,7 @@ class Wolfpack(AbstractWorld[WolfpackState]):
     def features(self, state: WolfpackState) -> tuple[Float[Array, "slots feat"], Float[Array, "shared"]]:
         """x = row, column; u = row and column of every prey, then which of up, right, down, left each of them faces.
 
-        Absent hunters and hidden prey read (-1, -1), and a hidden prey faces nowhere. A prey that was captured in the
+        Absent hunters and hidden prey are (-1, -1), and a hidden prey faces nowhere. A prey that was captured in the
         last step is still where it was.
         """
         agents = jnp.where(state.present[:, None], state.position, -1)
@@ -80,20 +83,17 @@ class Wolfpack(AbstractWorld[WolfpackState]):
         hunter = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1)
         return Layout(hunter, (*cells, *faces), ACTION_NAMES, "A prey that was just captured is still where it was.")
 
-    def places(self, state: WolfpackState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
-        """Where hunters and prey are."""
+    def positions(self, state: WolfpackState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
         return state.position, state.prey_position
 
     def hide(
         self, state: WolfpackState, agents: Bool[Array, "slots"], objects: Bool[Array, "objects"]
     ) -> WolfpackState:
-        """The state for one who cannot see these hunters and these prey."""
         return eqx.tree_at(lambda s: (s.present, s.shown), state, (state.present & ~agents, state.shown & ~objects))
 
     def relocate(
         self, state: WolfpackState, agents: Int[Array, "slots 2"], objects: Int[Array, "objects 2"]
     ) -> WolfpackState:
-        """The same state with hunters and prey elsewhere."""
         return eqx.tree_at(lambda s: (s.position, s.prey_position), state, (agents, objects))
 
     def locate(self, agents: Float[Array, "*batch feat"]) -> Float[Array, "*batch 2"]:

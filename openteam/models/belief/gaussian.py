@@ -1,0 +1,13 @@
+"""The density of a normal distribution."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def normal_log_density(
+    x: Float[Array, "*#batch"], mean: Float[Array, "*#batch"], spread: Float[Array, "*#batch"] | float = 1.0
+) -> Float[Array, "*#batch"]:
+    """log N(x; mean, spread^2), number by number."""
+    return -0.5 * ((x - mean) / spread) ** 2 - jnp.log(spread) - 0.5 * jnp.log(2 * jnp.pi)

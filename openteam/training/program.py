@@ -1,0 +1,71 @@
+"""The compiled program of one run, or of several that differ in their seeds only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from openteam.compile_cache import once_jit
+from openteam.core.random import key as make_key
+from openteam.training.loop import Carry, advance, start_carry
+from openteam.training.spec import RunSpec
+
+START, COLLECT, LEARN = range(3)  # the uses of a run's seed
+
+start_one = once_jit(start_carry)
+start_batch = once_jit(jax.vmap(start_carry, in_axes=(None, None, 0)))
+advance_one = eqx.filter_jit(advance)
+advance_batch = eqx.filter_jit(jax.vmap(advance, in_axes=(None, None, 0, 0, None, None)))
+
+
+class Program:
+    """Pure functions from carry to carry.
+
+    Several seeds are batched with ``vmap``, which pays on an accelerator. A single one is not, so that nothing differs
+    from a plain call, bit for bit.
+    """
+
+    def __init__(self, specs: Sequence[RunSpec]):
+        self.spec = specs[0]
+        self.alone = len(specs) == 1
+        self.roots = jnp.stack([make_key(spec.seed) for spec in specs])
+
+    def start(self) -> Carry:
+        """A run that has learned nothing."""
+        start = start_one if self.alone else start_batch
+        return start(self.spec.task, self.spec.learner, self.unbatched(self.keys(START)))
+
+    def start_shapes(self) -> Carry:
+        """The shapes of one seed's carry."""
+        return jax.eval_shape(lambda: start_carry(self.spec.task, self.spec.learner, make_key(0)))
+
+    def advance(self, carry: Carry, count: int) -> tuple[Carry, dict[str, np.ndarray]]:
+        """The carry ``count`` updates on, and the sums of their metrics, ``[seeds]``."""
+        go = advance_one if self.alone else advance_batch
+        keys = self.unbatched(jnp.stack([self.keys(COLLECT), self.keys(LEARN)], 1))
+        carry, sums = go(
+            self.spec.task, self.spec.learner, carry, keys, jnp.asarray(count), jnp.asarray(self.spec.updates)
+        )
+        return carry, {name: np.atleast_1d(np.asarray(value)) for name, value in sums.items()}
+
+    def keys(self, use: int) -> Any:
+        return jax.vmap(lambda root: jax.random.fold_in(root, use))(self.roots)
+
+    def unbatched(self, batched: Any) -> Any:
+        """Without the axis of seeds, if there is only one."""
+        return jax.tree.map(lambda leaf: leaf[0], batched) if self.alone else batched
+
+    def join(self, carries: Sequence[Carry]) -> Carry:
+        """The carries of all seeds as one."""
+        return carries[0] if self.alone else jax.tree.map(lambda *leaves: jnp.stack(leaves), *carries)
+
+    def split(self, carry: Carry) -> list[Carry]:
+        """The carry of each seed."""
+        if self.alone:
+            return [carry]
+        return [jax.tree.map(lambda leaf, n=n: leaf[n], carry) for n in range(len(self.roots))]

@@ -1,0 +1,125 @@
+"""Nothing that is hidden reaches the learner: worlds that differ only there give equal views and equal decisions.
+
+Twin worlds are equal but for agents out of sight: those stand elsewhere, are of another type, or have just taken over
+their slot. Both are stepped with the same random numbers. As long as the learner has seen the same, and the same
+occupants, everything it is given must be the same bit for bit, and so must what it decides.
+"""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import openteam
+from openteam.compile_cache import once_jit
+from openteam.core.policy import AbstractPolicy
+from openteam.core.random import key as make_key
+from openteam.core.world import GridWorld
+from openteam.task import EnvState, Task
+from openteam.tasks import TASKS
+from openteam.teammates import Pool, Uniform, UniformRandom
+from openteam.training.test_every_algorithm import NAMES, tiny
+from openteam.views import FullView
+
+PARTIAL = [name for name, build in TASKS.items() if not isinstance(build().view, FullView)]
+ENVS, WARM_UP, STEPS = 64, 6, 8
+
+
+def twin(task: Task, state: EnvState, visible: jax.Array) -> EnvState:
+    """The same to the learner: hidden agents are other ones, of another type, and elsewhere if the world has cells."""
+    hidden = state.world.present & ~visible
+    other = eqx.tree_at(
+        lambda s: (s.type_ids, s.visits, s.arrived),
+        state,
+        (
+            jnp.where(hidden, (state.type_ids + 1) % task.pool.size, state.type_ids),
+            state.visits + hidden,
+            state.arrived | hidden,
+        ),
+    )
+    if not isinstance(task.world, GridWorld):
+        return other
+    agents, objects = task.world.positions(state.world)
+    mirrored = jnp.where(hidden[:, None], task.world.size - 1 - agents, agents)
+    moved = task.world.relocate(state.world, mirrored, objects)
+    learner = jnp.zeros((), jnp.int32)
+    seen, before = (task.view.sees(task.world, world, learner) for world in (moved, state.world))
+    at = seen[mirrored[:, 0], mirrored[:, 1]] if seen.size > 1 else jnp.zeros(len(mirrored), bool)
+    clash = (mirrored[:, None] == jnp.concatenate([mirrored, objects])[None]).all(-1).sum() > len(mirrored)
+    in_sight = (hidden & at).any() | clash | (seen != before).any()
+    world = jax.tree.map(lambda old, new: jnp.where(in_sight, old, new), state.world, moved)
+    return eqx.tree_at(lambda s: s.world, other, world)
+
+
+@once_jit
+def play_twins(task: Task, policy: AbstractPolicy, key: jax.Array) -> dict[str, jax.Array]:
+    """Steps of many twins, ``[envs, time]``: whether all that was seen so far is equal, and what else is."""
+
+    def one(key):
+        k_start, k_warm, k_play = jax.random.split(key, 3)
+        state, timestep = task.reset(k_start)
+
+        def act(carry, key):
+            state, view, memory = carry
+            k_act, k_step = jax.random.split(key)
+            decision = policy.decide(k_act, memory, view)
+            after, timestep, _ = task.step_within(k_step, state, decision.action)
+            return (after, timestep.view, decision.memory), (view, decision, timestep.reward, after)
+
+        carry = (state, timestep.view, policy.start(task.slots))
+        (state, view, memory), _ = jax.lax.scan(act, carry, jax.random.split(k_warm, WARM_UP))
+
+        def both(carry, key):
+            with jax.debug_key_reuse(False):  # the same randomness in both worlds, on purpose
+                ours, (view, decision, reward, after) = act(carry[0], key)
+                theirs, (other_view, other_decision, other_reward, other_after) = act(carry[1], key)
+            seen = view.obs.visible & other_view.obs.visible
+            known = jnp.where(seen, carry[0][0].visits == carry[1][0].visits, True).all()
+            same = equal(view.obs, other_view.obs) & known & carry[2]
+            told = {
+                "view": equal(view, other_view),
+                "decision": equal(decision, other_decision),
+                "reward": reward == other_reward,
+                "hidden": equal(after.type_ids, other_after.type_ids) & equal(after.world, other_after.world),
+            }
+            return (ours, theirs, same), (same, told)
+
+        start = (state, view, memory), (twin(task, state, view.obs.visible), view, memory), jnp.ones((), bool)
+        _, (same, told) = jax.lax.scan(both, start, jax.random.split(k_play, STEPS))
+        return {"same": same} | told
+
+    return jax.vmap(one)(jax.random.split(key, ENVS))
+
+
+def equal(a, b) -> jax.Array:
+    return jnp.stack([(x == y).all() for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)]).all()
+
+
+def check(task: Task, policy: AbstractPolicy) -> None:
+    with jax.debug_key_reuse(False):
+        played = {name: np.asarray(value) for name, value in play_twins(task, policy, make_key(0)).items()}
+    same = played["same"]
+    assert played["view"][same].all()
+    assert played["decision"][same].all()
+    assert (same & ~played["hidden"]).sum() > 50  # the twins did differ out of sight
+    assert same[:, 0].all()
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_worlds_that_differ_out_of_sight_look_the_same(name):
+    check(with_random_teammates(openteam.make(name)), UniformRandom())
+
+
+def with_random_teammates(task: Task) -> Task:
+    """Two types that behave alike: quick to compile."""
+    return dataclasses.replace(task, pool=Pool((Uniform(), Uniform(("other",)))), splits={})
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("dgn", "maddpg", "ippo")])
+def test_every_algorithm_decides_the_same_until_a_difference_shows(name):
+    task = with_random_teammates(openteam.make("lbf-partial"))
+    learner = tiny(openteam.make_algorithm(name))
+    check(task, learner.frozen(learner.init(make_key(1), task.spec).model))
