@@ -73,11 +73,11 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
     recorders = [Recorder(RunFolder.open(path)) for path in paths]
     program = Program([recorder.spec for recorder in recorders])
     restored, updates = restore(program, recorders)
+    with giving_memory_back():  # the largest program is compiled first, while there is the most room
+        carry = program.start() if restored is None else restored
+        program.advance(carry, 0)
     between_checkpoints = False
     try:
-        with giving_memory_back():  # the largest program is compiled first, while there is the most room
-            carry = program.start() if restored is None else restored
-            program.advance(carry, 0)
         if restored is None:
             write_checkpoint(program, recorders, carry, updates, report)
         while updates < program.spec.updates:
