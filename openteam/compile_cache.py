@@ -50,7 +50,7 @@ def give_memory_back() -> None:
 
 @contextmanager
 def giving_memory_back(every: float = 0.5) -> Iterator[None]:
-    """The same every so many seconds while something compiles, and at its end: the compiler's peak is lower."""
+    """The same every few seconds while something compiles, and at its end: the compiler's peak is lower."""
     compiled = threading.Event()
 
     def keep_giving() -> None:

@@ -29,7 +29,7 @@ def evaluate_as_released(
 def finished_returns(
     rewards: Float[np.ndarray, "time envs"], ends: Bool[np.ndarray, "time envs"], episodes: int
 ) -> Float[np.ndarray, "finished"]:
-    """Returns of all episodes that were over when the first environment had finished so many."""
+    """Returns of all episodes that were over when the first environment had finished this many."""
     stop = np.flatnonzero((ends.cumsum(0) == episodes).any(1))[0]
     totals = rewards[: stop + 1].cumsum(0)
     by_env = (np.diff(totals[over, env], prepend=0.0) for env, over in enumerate(ends[: stop + 1].T))

@@ -39,7 +39,7 @@ class Record:
     episodes: int = 1
     """How many, one after the other."""
     steps: int | None = None
-    """Show only the first so many steps of an episode."""
+    """Show only this many steps of an episode, from its start."""
     frames: int = SHEET_FRAMES
     """Frames of an episode on a .png, evenly spaced."""
     belief: bool = False
@@ -60,7 +60,7 @@ class Record:
                 task,
                 seed=self.seed,
                 episodes=self.episodes,
-                learner=called(name, task),
+                learner=caption_of(name, task),
                 belief=self.belief,
             )
         ]
@@ -69,7 +69,7 @@ class Record:
         Console().print(f"{self.out}: {task.name} {self.split}, return {returns}", highlight=False)
 
 
-def called(name: str | None, task: Task) -> str:
+def caption_of(name: str | None, task: Task) -> str:
     """What stands above a picture: a type's name, or the last two folders of a run, such as gpl-q/seed-0."""
     if name is None or name in task.pool.names:
         return name or ""

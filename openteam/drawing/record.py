@@ -93,7 +93,7 @@ def _pick(tree: Any, episode: int, steps: int) -> list[Any]:
 
 
 def write_recordings(path: Path, task: Task, recordings: list[Recording], frames: int = SHEET_FRAMES) -> None:
-    """Write what the file's ending asks for: .gif, .mp4, or a sheet with so many frames an episode as .png."""
+    """Write what the file's ending asks for: .gif, .mp4, or as .png a sheet with this many frames per episode."""
     writers = {".gif": write_gif, ".mp4": write_mp4, ".png": partial(write_sheet, frames=frames)}
     if path.suffix not in writers:
         raise UserError(f"A recording is written as {', '.join(writers)}; got '{path.name}'.")

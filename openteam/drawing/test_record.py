@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import openteam
-from openteam.commands.record import Record, called, find_policy
+from openteam.commands.record import Record, caption_of, find_policy
 from openteam.drawing.record import (
     DIMMED,
     GAP,
@@ -187,4 +187,4 @@ def test_above_a_picture_stands_a_short_name(tmp_path):
     checkpoint = run / "checkpoints/16000.safetensors"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.touch()
-    assert [called(name, task) for name in (None, "H3", str(run), str(checkpoint))] == ["", "H3", *["gpl-q/seed-3"] * 2]
+    assert [caption_of(name, task) for name in (None, "H3", str(run), str(checkpoint))] == ["", "H3", *["gpl-q/seed-3"] * 2]

@@ -1,6 +1,6 @@
 """A plan: a small file that lists runs, as products of tasks, algorithms and seeds.
 
-Keys at the top hold for all runs. Every table under ``runs`` is a product of its own, in which keys may be given anew.
+Keys at the top hold for all runs. Every table under ``runs`` is a product of its own, in which keys may be given again.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def play(
 ) -> Played:
     """One episode in each of ``count`` environments, and of every step what ``keep`` makes of it.
 
-    All are stepped for the task's horizon, or for so many ``steps``; an ended episode is followed by another, and its
+    All are stepped for the task's horizon, or for ``steps`` steps; an ended episode is followed by another, and its
     steps do not count any more. ``keep`` sees one environment; whatever it does not use is not computed.
     """
     k_start, k_steps = jax.random.split(key)

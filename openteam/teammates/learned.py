@@ -88,7 +88,8 @@ class OneOf(AbstractMemoryless):
     """One of some stacked policies, its number known only at run time.
 
     All of them are computed and one is chosen. Picking one's weights first would copy a whole network per slot and
-    environment and turn its matrix products into as many products of single rows: far dearer, up to dozens of members.
+    environment and turn its matrix products into as many products of single rows, which is far slower with up to
+    dozens of members.
     """
 
     stacked: NetworkPolicy

@@ -39,7 +39,7 @@ class Pool(eqx.Module):
 
     families: tuple[AbstractFamily, ...]
     teams: int | None = eqx.field(static=True, default=None)
-    """Slots form so many teams of equal size, in order, and each draws one type for all its slots. None: every slot
+    """Slots form this many teams of equal size, in order, and each draws one type for all its slots. None: every slot
     draws its own."""
     redraw: bool = eqx.field(static=True, default=True)
     """A newcomer draws a type. Else every slot keeps its type until the episode ends."""

@@ -73,6 +73,8 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
     recorders = [Recorder(RunFolder.open(path)) for path in paths]
     program = Program([recorder.spec for recorder in recorders])
     restored, updates = restore(program, recorders)
+    if restored is not None and updates >= program.spec.updates:
+        return
     with giving_memory_back():  # the largest program is compiled first, while there is the most room
         carry = program.start() if restored is None else restored
         program.advance(carry, 0)
