@@ -187,4 +187,5 @@ def test_above_a_picture_stands_a_short_name(tmp_path):
     checkpoint = run / "checkpoints/16000.safetensors"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.touch()
-    assert [caption_of(name, task) for name in (None, "H3", str(run), str(checkpoint))] == ["", "H3", *["gpl-q/seed-3"] * 2]
+    captions = [caption_of(name, task) for name in (None, "H3", str(run), str(checkpoint))]
+    assert captions == ["", "H3", *["gpl-q/seed-3"] * 2]
