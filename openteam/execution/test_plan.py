@@ -146,7 +146,8 @@ def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, env):
     damaged.begin()
     (damaged.folder / "state.safetensors").write_bytes(b"\0" * 100)
     process = start(path, env)
-    while process.poll() is None and not (good.folder / "train.jsonl").exists():
+    rows = good.folder / "train.jsonl"
+    while process.poll() is None and (not rows.exists() or rows.read_bytes().count(b"\n") < 2):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to everybody
     _, errors = process.communicate(timeout=300)
