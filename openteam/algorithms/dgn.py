@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Key
 
-from openteam.algorithms.control import QLearning, Schedule, choose, legal_values
+from openteam.algorithms.control import QLearning, Schedule, choice_probabilities, choose, legal_values
 from openteam.algorithms.masked import masked_mean
 from openteam.algorithms.replay import AgentState, ReplayBuffer, Transition
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
@@ -64,9 +64,9 @@ class DGNPolicy(AbstractMemoryless):
 
     def decide(self, key: Key[Array, ""], memory: Memory[tuple[()], tuple[()]], view: View) -> Decision:
         values, legal = self.action_values(view.obs), view.obs.legal if self.mask_illegal else None
-        epsilon = jnp.zeros(()) if self.control is None else self.control.epsilon(self.progress)
-        explanation = Explanation(action_values=values, probabilities=epsilon_greedy(values, legal, epsilon))
-        return Decision(choose(key, values, legal, self.control, self.progress), memory, explanation)
+        given = values, legal, self.control, self.progress
+        explanation = Explanation(action_values=values, probabilities=choice_probabilities(*given))
+        return Decision(choose(key, *given), memory, explanation)
 
     def action_values(self, obs: Observation) -> Float[Array, "actions"]:
         values, _ = self.model(obs.agents, obs.shared, obs.visible)
@@ -175,15 +175,6 @@ def team_values(
 ) -> tuple[Float[Array, "batch slots actions"], Float[Array, "batch heads slots slots"]]:
     """Action values and attention in a batch of teams, one graph for all agents of a team."""
     return jax.vmap(model)(team.own, team.shared, team.exists)
-
-
-def epsilon_greedy(
-    values: Float[Array, "actions"], legal: Bool[Array, "actions"] | None, epsilon: Float[Array, ""]
-) -> Float[Array, "actions"]:
-    """The probability of each action: epsilon is spread evenly, over legal ones if given, the best one has the rest."""
-    options = jnp.ones(values.shape, bool) if legal is None else legal
-    best = jax.nn.one_hot(jnp.argmax(legal_values(values, options)), len(values))
-    return epsilon * options / options.sum() + (1 - epsilon) * best
 
 
 def relation_change(

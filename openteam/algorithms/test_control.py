@@ -67,6 +67,15 @@ def test_epsilon_greedy_explores_uniformly_and_as_often_as_scheduled(epsilon, pr
     np.testing.assert_allclose(chosen, expected, atol=0.015)
 
 
+def test_epsilon_is_spread_over_legal_actions_and_the_best_legal_one_has_the_rest():
+    values, control = jnp.array([1.0, 3.0, 2.0, 0.0]), QLearning(constant(0.4))
+    chances = choice_probabilities(values, None, control, at(0.0))
+    np.testing.assert_allclose(chances, [0.1, 0.7, 0.1, 0.1], atol=1e-6)
+    legal = jnp.array([True, False, True, False])
+    np.testing.assert_allclose(choice_probabilities(values, legal, control, at(0.0)), [0.2, 0, 0.8, 0], atol=1e-6)
+    np.testing.assert_array_equal(choice_probabilities(values, legal, None, at(0.0)), [0, 0, 1, 0])
+
+
 def test_q_learning_expects_the_best_action():
     values = jnp.array([[1.0, 3.0, 2.0], [-jnp.inf, -5.0, -4.0]])
     np.testing.assert_array_equal(QLearning().next_value(values, at(0.0)), [3, -4])

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.algorithms.dgn import DGN, DGNModel, epsilon_greedy, relation_change, team_values
+from openteam.algorithms.dgn import DGN, DGNModel, relation_change, team_values
 from openteam.algorithms.test_replay import SLOTS, some_teams
 from openteam.algorithms.test_replay_learners import LEARNERS, random_model, slope_of
 from openteam.core import random
@@ -78,13 +78,6 @@ def test_whoever_acts_has_the_values_that_updates_have(model):
         np.testing.assert_allclose(decision.explanation.action_values, values[0, slot], atol=1e-5)
         assert decision.action == values[0, slot].argmax()
         assert decision.explanation.probabilities[decision.action] == 1
-
-
-def test_epsilon_is_spread_over_legal_actions_and_the_best_legal_one_has_the_rest():
-    values, epsilon = jnp.array([1.0, 3.0, 2.0, 0.0]), jnp.asarray(0.4)
-    np.testing.assert_allclose(epsilon_greedy(values, None, epsilon), [0.1, 0.7, 0.1, 0.1], atol=1e-6)
-    legal = jnp.array([True, False, True, False])
-    np.testing.assert_allclose(epsilon_greedy(values, legal, epsilon), [0.2, 0, 0.8, 0], atol=1e-6)
 
 
 EVEN = jnp.full((2, 3, 3), 1 / 3)
