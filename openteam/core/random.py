@@ -8,6 +8,7 @@ Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 
@@ -25,8 +26,9 @@ PARITY = 0x1BD11BDA
 BITS, SPLIT, FOLD = range(3)
 
 
+@functools.partial(jax.jit, static_argnames="rounds", inline=True)
 def threefry(key: UInt32[Array, "2"], low: Array, high: Array, rounds: int = ROUNDS) -> tuple[Array, Array]:
-    """Encrypt two counter words."""
+    """Encrypt two counter words. Inlined where it is traced, so XLA fuses it; one program where it is not."""
     schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(PARITY))
     low, high = low + schedule[0], high + schedule[1]
     for number in range(rounds):

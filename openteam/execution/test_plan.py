@@ -125,27 +125,21 @@ def test_more_processes_than_cores_are_refused(tmp_path, capsys):
     assert "--processes must lie between 1 and" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def env(tmp_path_factory):
-    """What users have: programs compiled with care, and one cache for all processes of this module."""
-    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
-
-
-def start(path: Path, env: dict[str, str]) -> subprocess.Popen[str]:
+def start(path: Path, users_env: dict[str, str]) -> subprocess.Popen[str]:
     # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
     heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
     words = [sys.executable, "-c", heed, sys.executable, "-m", "openteam", "plan", str(path)]
     return subprocess.Popen(
-        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words, env=users_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
-def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, env):
+def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, users_env):
     path = write_plan(tmp_path, seeds=[0, 1], steps=64_000, checkpoint_every=32_000)
     good, damaged = read_plan(path)
     damaged.begin()
     (damaged.folder / "state.safetensors").write_bytes(b"\0" * 100)
-    process = start(path, env)
+    process = start(path, users_env)
     rows = good.folder / "train.jsonl"
     while process.poll() is None and (not rows.exists() or rows.read_bytes().count(b"\n") < 2):
         time.sleep(0.01)
@@ -159,7 +153,7 @@ def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, env):
     kept = (good.folder / "train.jsonl").read_text().splitlines()[: header["rows"]["train.jsonl"]]
     assert kept
 
-    process = start(path, env)
+    process = start(path, users_env)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 2
     assert f"1 of 2 runs failed, the others are finished. {damaged.folder}:" in errors
