@@ -36,7 +36,7 @@ class AlgorithmEntry:
     """An algorithm without its models."""
 
     what: str
-    defaults: Mapping[str, float]
+    defaults: Mapping[str, int | float]
     """Values of the settings that people change first."""
     settings: Mapping[str, str]
 

@@ -48,12 +48,16 @@ class Bench:
         self.check()
         import_modules(self.imports)
         from openteam.commands.bench_report import report
+        from openteam.storage.classes import check_imported
 
+        check_imported((*self.tasks, *self.raw_tasks, *self.algorithms))
         report(self)
 
     def check(self) -> None:
         """Everything that can be wrong before anything is measured."""
         check_whole("--processes", self.processes, 1, 1024)
+        if not self.tasks or not self.envs:
+            raise UserError("openteam bench needs at least one task and one number of environments.")
         check_tasks((*self.tasks, *self.raw_tasks))
         for algorithm in self.algorithms:
             check_algorithm(algorithm)

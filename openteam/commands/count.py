@@ -19,7 +19,7 @@ def whole_number(text: str) -> int:
             return int(number)
     except (ValueError, OverflowError):  # banana, nan; inf
         pass
-    raise ValueError(f"expected a whole number such as 5000 or 6.4e6; got '{text}'")
+    raise ValueError(f"'{text}' is no whole number, such as 5000 or 6.4e6")
 
 
 Count = Annotated[

@@ -74,6 +74,8 @@ class Learner:
 
 def train_teammate(flags: TrainTeammate) -> None:
     """Train, then add."""
+    if flags.among:
+        make(flags.among)  # raises before the work rather than after it
     default = Learner(ippo())
     prog = "openteam teammates train"
     learner = tyro.cli(Learner, prog=prog, args=list(flags.changes), default=default, config=CONFIG).algorithm

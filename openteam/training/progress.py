@@ -83,7 +83,7 @@ class Steps(ProgressColumn):
         return Text(f"{short(task.completed)}/{short(task.total)}" if task.total else "", style="progress.download")
 
 
-def short(steps: float) -> str:
+def short(steps: int | float) -> str:
     """Steps in at most five letters."""
     if steps < 10_000:
         return f"{steps:.0f}"

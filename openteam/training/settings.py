@@ -51,6 +51,8 @@ def check_whole(name: str, value: Any, low: int, high: int) -> None:
     """Raise unless a value is a whole number between two bounds, both included."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise UserError(f"{name} must be a whole number; got {value!r}.")
-    if not low <= value <= high:
-        shown = value if abs(value) < 10**12 else f"{value:.3g}" if abs(value) < 10**300 else "one with over 300 digits"
-        raise UserError(f"{name} must lie between {low:,} and {high:,}; got {shown}.")
+    shown = value if abs(value) < 10**12 else f"{value:.3g}" if abs(value) < 10**300 else "hundreds of digits"
+    if value < low:
+        raise UserError(f"{name} must be at least {low:,}; got {shown}.")
+    if value > high:
+        raise UserError(f"{name} must be at most {high:,}; got {shown}.")
