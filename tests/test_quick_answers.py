@@ -6,17 +6,23 @@ import random
 import resource
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from rich.console import Console
 
 import openteam
+from openteam.algorithms.cloning import Cloning
 from openteam.catalogue import FILE, catalogue
 from openteam.cli import COMMANDS, run
+from openteam.commands.record import Record
+from openteam.commands.teammates import Clone
 from openteam.commands.write_catalogue import content
+from openteam.drawing.record import SHEET_FRAMES
 from openteam.errors import UserError
 from openteam.task import Task
 from openteam.training.driver import Progress
+from openteam.training.loggers import LOGGERS, MODULES, Log
 from openteam.training.progress import ProgressBars
 from openteam.training.settings import MOST_STEPS, Settings, check_seed, check_whole
 
@@ -176,3 +182,10 @@ def test_suggested_commands_can_be_pasted(tmp_path, monkeypatch, capsys):
     (folder / "config.json").write_text("{}")
     assert run(["train", "lbf", "gpl-q", "--out", "my runs"]) == 2
     assert "openteam resume 'my runs'." in capsys.readouterr().err
+
+
+def test_defaults_that_flags_repeat_are_those_of_the_work():
+    """Flags are read without importing what they are for."""
+    assert Record.frames == SHEET_FRAMES
+    assert Clone.width == Cloning.width
+    assert set(get_args(Log)) == {"none", *LOGGERS, *MODULES}

@@ -60,6 +60,8 @@ def check_runs(command: str, paths: Sequence[Path]) -> None:
     if not paths:
         raise UserError(f"openteam {command} needs runs, as in: openteam {command} RUNS.")
     for path in paths:
+        if not path.exists():
+            raise UserError(f"There is no run at {path}.")
         if next(path.rglob("config.json"), None) is None:
             raise UserError(f"There is no run in {path}: no folder with a config.json.")
 

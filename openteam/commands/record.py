@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from openteam.catalogue import catalogue, check_task
+from openteam.catalogue import catalogue
 from openteam.commands.checks import check_episodes, check_policy, check_split, check_suffix
 from openteam.commands.count import Count
 from openteam.commands.importing import Imports
 from openteam.errors import UserError
+from openteam.registry import make
 from openteam.storage.imports import import_modules
 from openteam.training.settings import MOST_STEPS, check_whole
 
@@ -53,11 +54,10 @@ class Record:
     def __call__(self) -> None:
         self.check()
         import_modules(self.imports)
+        task = make(self.task).split(self.split)
         from openteam.drawing.record import record_all, write_recordings
-        from openteam.registry import make
         from openteam.views import FullView
 
-        task = make(self.task).split(self.split)
         if any(name in task.pool.names for name in self.policy):
             task = dataclasses.replace(task, view=FullView())  # as teammates see
         recordings = [
@@ -82,10 +82,9 @@ class Record:
         check_episodes(self.episodes, self.seed)
         check_whole("--steps", 1 if self.steps is None else self.steps, 1, MOST_STEPS)
         check_whole("--frames", self.frames, 1, MOST_STEPS)
-        check_task(self.task)
         check_split(self.task, self.split)
         entry = catalogue().tasks.get(self.task)
-        if entry is None:  # in a module of the user's
+        if entry is None:  # in a module of the user's, or nowhere: the registry says so
             return
         if not entry.drawable:
             raise UserError(f"The world of '{self.task}' cannot be drawn. openteam list says which can.")
