@@ -217,6 +217,8 @@ def test_all_help_documents_every_field_and_no_comment(capsys):
     text = capsys.readouterr().out
     assert "fmt:" not in text
     for flag in (
+        "--steps",
+        "--import",
         "--task.world.size",
         "--task.openness.lifetime",
         "--algorithm.head.pairwise.rank",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-import textwrap
 from collections.abc import Sequence
 from dataclasses import make_dataclass
 from pathlib import Path
@@ -108,9 +107,9 @@ def parse(words: list[str]) -> Train:
     if {"-h", "--help"} & set(words):
         show_help(task, algorithm)
     if "--help-all" in words:
-        from openteam.commands.parts import build
+        from openteam.commands.parts import show_all_settings
 
-        build(task, algorithm, ["--help"])
+        show_all_settings(default_of(task, algorithm))
     command = f"openteam train {task} {algorithm}"
     if ":" not in task + algorithm:
         own = {field.name.replace("_", "-"): "" for field in dataclasses.fields(Train)} | {"import": ""}
@@ -149,17 +148,14 @@ def check_names(names: Sequence[str]) -> tuple[str, str]:
 
 def show_help(task: str, algorithm: str) -> NoReturn:
     """Print the settings that people change first, and exit."""
-    defaults = catalogue().algorithms.get(algorithm, catalogue().algorithms["gpl-q"]).defaults
-    first = make_dataclass("First", [(name, Annotated[type(value), tyro.conf.arg(help=FIRST[name])])
-                                     for name, value in defaults.items()])  # fmt: skip
+    tasks, algorithms = catalogue().tasks, catalogue().algorithms
+    defaults = algorithms.get(algorithm, algorithms["gpl-q"]).defaults
+    fields = [(name, Annotated[type(value), tyro.conf.arg(help=FIRST[name])]) for name, value in defaults.items()]
+    first = make_dataclass("First", fields)
     shown = make_dataclass("Shown", [("run", Annotated[Train, tyro.conf.arg(name="")]), ("algorithm", first)])
-    prog, hints = (
-        f"openteam train {task} {algorithm}",
-        ["", f"All settings: openteam train {task} {algorithm} --help-all"],
-    )
+    command = f"openteam train {task} {algorithm}"
+    text = [Train.__doc__ or "", f"All settings: {command} --help-all"]
     if task == "TASK":
-        names = f"Tasks: {', '.join(catalogue().tasks)}", f"Algorithms: {', '.join(catalogue().algorithms)}"
-        hints = ["", *(textwrap.fill(line, 100, break_on_hyphens=False) for line in names), *hints]
-    description = "\n".join([Train.__doc__ or "", *hints])
-    parse_flags(shown, prog, ["--help"], shown(default_of(task, algorithm), first(**defaults)), description)
+        text[1:1] = [f"Tasks: {', '.join(tasks)}.", f"Algorithms: {', '.join(algorithms)}."]
+    parse_flags(shown, command, ["--help"], shown(default_of(task, algorithm), first(**defaults)), "\n\n".join(text))
     raise SystemExit(0)
