@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Literal
 
 import tyro
-from rich.console import Console
 
 from openteam.commands.importing import Imports
-from openteam.commands.running import report_to, resumable, run_with_bar
-from openteam.execution.processes import advance_runs
+from openteam.errors import UserError
 from openteam.storage.imports import import_modules
-from openteam.storage.run_folder import RunFolder
-from openteam.training.loggers import logging_to
-from openteam.training.progress import ProgressBars
-
-console = Console()
+from openteam.training.loggers import Log, check_installed, logging_to
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +19,20 @@ class Resume:
 
     run: tyro.conf.Positional[Path]
     """Run folder; or a folder of runs made with --seeds."""
-    log: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
+    log: Log = "none"
     """Also send metrics there."""
     imports: Imports = ()
 
     def __call__(self) -> None:
+        if not self.run.exists():
+            raise UserError(f"There is no run at {self.run}.")
+        check_installed(self.log)
         import_modules(self.imports)
+        from openteam.commands.running import report_to, resumable, run_with_bar
+        from openteam.execution.processes import advance_runs
+        from openteam.storage.run_folder import RunFolder
+        from openteam.training.progress import ProgressBars
+
         folders = [self.run]
         if not (self.run / "config.json").exists():
             folders = sorted(path.parent for path in self.run.glob("*/config.json")) or folders
@@ -42,4 +43,4 @@ class Resume:
                 with ProgressBars(self.run.name) as bars:
                     report = report_to(bars, logger)
                     resumable(lambda: advance_runs(folders, report, self.imports), folders, self.imports)
-        console.print(f"Finished: {self.run}")
+        print(f"Finished: {self.run}")

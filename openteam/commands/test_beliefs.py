@@ -73,7 +73,7 @@ def test_every_checkpoint_is_judged_on_the_same_episodes_and_drawn(runs, tmp_pat
     ("words", "message"),
     [
         ([], "needs runs"),
-        (["RUNS", "--episodes", "0"], "at least 1 episode"),
+        (["RUNS", "--episodes", "0"], "--episodes must be at least 1; got 0"),
         (["RUNS", "--curves", "x.doc"], "x.doc"),
         (["NOWHERE"], "NOWHERE"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Key
 
 from openteam.core.random import key as make_key
 from openteam.core.types import Spec
@@ -61,10 +62,10 @@ class Sizes:
     actions: int
     width: int
 
-    def blank(self) -> NetworkPolicy:
+    def blank(self, key: Key[Array, ""]) -> NetworkPolicy:
         """A policy of these sizes that has learned nothing."""
         spec = Spec(self.agent_features, self.shared_features, self.actions)
-        network = PolicyNetwork(make_key(0), spec, self.actions, width=self.width)
+        network = PolicyNetwork(key, spec, self.actions, width=self.width)
         return NetworkPolicy(network, jnp.ones(()), jnp.zeros((), bool))
 
 
@@ -86,9 +87,8 @@ class Weights:
             raise UserError(f"{path} holds no teammates. 'openteam teammates add' makes such files.")
         sizes = Sizes(**header["sizes"])
         members = tuple(Member(**member | {"skill": Skill(**member["skill"])}) for member in header["members"])
-        like = jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct((len(members), *leaf.shape), leaf.dtype), jax.eval_shape(sizes.blank)
-        )
+        blank = jax.eval_shape(sizes.blank, make_key(0))  # a key made inside would be computed with, step by step
+        like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((len(members), *leaf.shape), leaf.dtype), blank)
         return cls(sizes, members, load_tree(path, like))
 
     def write(self, path: Path) -> None:

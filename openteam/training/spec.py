@@ -8,7 +8,7 @@ from typing import Any
 from openteam.core.learner import AbstractLearner
 from openteam.storage.config import from_json, to_json
 from openteam.task import Task
-from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings
+from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings, check_seed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +19,9 @@ class RunSpec:
     learner: AbstractLearner
     settings: Settings
     seed: int
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> RunSpec:
