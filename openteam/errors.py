@@ -1,7 +1,5 @@
 """Mistakes that are the user's to mend, told in one sentence."""
 
-from typing import Any, get_args
-
 
 class UserError(Exception):
     """Shown without a traceback by the command line, which then exits with code 2.
@@ -11,10 +9,18 @@ class UserError(Exception):
 
 
 def check_positive(config: object, *names: str) -> None:
-    """Raise unless these settings are positive."""
+    """Raise unless these settings are positive, or None where that is allowed."""
     for name in names:
-        if not getattr(config, name) > 0:
-            raise UserError(f"{type(config).__name__}'s {name} must be positive; got {getattr(config, name)}.")
+        value = getattr(config, name)
+        if value is not None and not value > 0:
+            raise UserError(f"{type(config).__name__}'s {name} must be positive; got {value}.")
+
+
+def check_at_least(config: object, low: float, *names: str) -> None:
+    """Raise unless these settings are this large."""
+    for name in names:
+        if not getattr(config, name) >= low:
+            raise UserError(f"{type(config).__name__}'s {name} must be at least {low}; got {getattr(config, name)}.")
 
 
 def check_in(config: object, low: float, high: float, *names: str) -> None:
@@ -24,10 +30,3 @@ def check_in(config: object, low: float, high: float, *names: str) -> None:
             raise UserError(
                 f"{type(config).__name__}'s {name} must lie between {low} and {high}; got {getattr(config, name)}."
             )
-
-
-def check_choice(config: object, name: str, choices: Any) -> None:
-    """Raise unless a setting is one of the words of a ``Literal``."""
-    if getattr(config, name) not in get_args(choices):
-        options = " or ".join(f"'{choice}'" for choice in get_args(choices))
-        raise UserError(f"{type(config).__name__}'s {name} must be {options}; got {getattr(config, name)!r}.")

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.openness import AbstractOpenness
 from openteam.core.parts import Parts
 from openteam.core.types import NO_ACTION, Observation, Spec, TimeStep, Truth, View
@@ -33,14 +34,14 @@ class EnvState(eqx.Module):
     clock: Int[Array, ""]
 
 
-class Split(eqx.Module):
+class Split(AbstractChecked):
     """What a split changes of its task; None keeps what training has."""
 
     openness: AbstractOpenness | None = None
     pool: Pool | None = None
 
 
-class Task(eqx.Module):
+class Task(AbstractChecked):
     """An open stochastic Bayesian game around a world. Training happens on the split ``train``, the task itself."""
 
     world: AbstractWorld[Any]

@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.parts import Parts
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Spec, View
 from openteam.errors import UserError
 
 
-class AbstractFamily(eqx.Module):
+class AbstractFamily(AbstractChecked):
     """Members that share one program and differ in numbers.
 
     Every family of a pool is computed for every slot, so make the types of a world one family, not many.
@@ -34,7 +35,7 @@ class AbstractFamily(eqx.Module):
         """The member with a number that may be known only at run time."""
 
 
-class Pool(eqx.Module):
+class Pool(AbstractChecked):
     """All types a teammate can have, numbered through its families. Every draw is uniform."""
 
     families: tuple[AbstractFamily, ...]
