@@ -10,6 +10,7 @@ from openteam.algorithms.gpl import GPL
 from openteam.algorithms.maddpg import MADDPG
 from openteam.algorithms.ppo import PPO
 from openteam.algorithms.replay import ReplayBuffer
+from openteam.api import Run, evaluate, load, record, resume, train
 from openteam.core.learner import AbstractLearner, TrainState
 from openteam.core.memory import Memory
 from openteam.core.openness import AbstractOpenness
@@ -17,7 +18,7 @@ from openteam.core.policy import AbstractMemoryless, AbstractPolicy, Belief, Dec
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
 from openteam.core.view import AbstractView
 from openteam.core.world import AbstractWorld, AbstractWorldState
-from openteam.drawing.record import record, write_gif
+from openteam.drawing.record import Recording, write_gif
 from openteam.errors import UserError
 from openteam.models.actor_critic import FlatNetworks, SetNetworks
 from openteam.models.agent import AgentModelSizes
@@ -33,13 +34,12 @@ from openteam.openness import Bernoulli, Casualties, Closed, Lifetimes
 from openteam.prey.evasion import Evasion
 from openteam.prey.learned import LearnedPrey
 from openteam.registry import make, make_algorithm
-from openteam.rollout.episodes import Episodes, evaluate
-from openteam.storage import RunFolder, load
+from openteam.rollout.episodes import Episodes
+from openteam.storage import RunFolder
 from openteam.task import Split, Task
 from openteam.teammates import AbstractFamily, Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
 from openteam.teammates.learned import Learned
 from openteam.teammates.trained import Trained
-from openteam.training.driver import Run, resume, train
 from openteam.views import FullView, Radius, Window
 from openteam.worlds.fortattack import FortAttack
 from openteam.worlds.lbf import Foraging
@@ -101,6 +101,7 @@ __all__ = [
     "Pool",
     "QLearning",
     "Radius",
+    "Recording",
     "ReplayBuffer",
     "Run",
     "RunFolder",

@@ -16,11 +16,11 @@ def check_positive(config: object, *names: str) -> None:
             raise UserError(f"{type(config).__name__}'s {name} must be positive; got {value}.")
 
 
-def check_at_least(config: object, low: float, *names: str) -> None:
-    """Raise unless these settings are this large."""
+def check_not_negative(config: object, *names: str) -> None:
+    """Raise unless these settings are zero or positive."""
     for name in names:
-        if not getattr(config, name) >= low:
-            raise UserError(f"{type(config).__name__}'s {name} must be at least {low}; got {getattr(config, name)}.")
+        if not getattr(config, name) >= 0:
+            raise UserError(f"{type(config).__name__}'s {name} must not be negative; got {getattr(config, name)}.")
 
 
 def check_in(config: object, low: float, high: float, *names: str) -> None:

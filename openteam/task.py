@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.compile_cache import check_precision
 from openteam.core.checked import AbstractChecked
 from openteam.core.openness import AbstractOpenness
 from openteam.core.parts import Parts
@@ -58,6 +59,7 @@ class Task(AbstractChecked):
     """Other conditions under which a policy is evaluated."""
 
     def __check_init__(self) -> None:
+        check_precision()
         if self.horizon < 1:
             raise UserError(f"A task needs a horizon of at least 1 step; got {self.horizon}.")
         conditions = [(s.openness or self.openness, s.pool or self.pool) for s in (Split(), *self.splits.values())]

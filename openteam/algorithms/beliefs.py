@@ -9,7 +9,7 @@ from jaxtyping import Array, Key
 
 from openteam.core.checked import AbstractChecked
 from openteam.core.types import Spec
-from openteam.errors import check_at_least, check_positive
+from openteam.errors import check_not_negative, check_positive
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.existence import AbstractExistenceRule, ExpectedExistence
 from openteam.models.belief.hypotheses import AbstractBelief
@@ -53,7 +53,7 @@ class Autoencoder(AbstractBeliefSettings):
     """Weight of the log likelihood of who exists."""
 
     def __check_init__(self) -> None:
-        check_at_least(self, 0, "observation_weight", "state_weight", "existence_weight")
+        check_not_negative(self, "observation_weight", "state_weight", "existence_weight")
 
     @property
     def representation_size(self) -> int:
@@ -96,7 +96,7 @@ class VariationalAutoencoder(AbstractBeliefSettings):
 
     def __check_init__(self) -> None:
         check_positive(self, "samples")
-        check_at_least(self, 0, "observation_weight", "state_weight", "existence_weight", "divergence_weight")
+        check_not_negative(self, "observation_weight", "state_weight", "existence_weight", "divergence_weight")
 
     @property
     def representation_size(self) -> int:
@@ -140,7 +140,7 @@ class ParticleFilter(AbstractBeliefSettings):
 
     def __check_init__(self) -> None:
         check_positive(self, "particles")
-        check_at_least(self, 0, "belief_weight", "state_weight", "existence_weight")
+        check_not_negative(self, "belief_weight", "state_weight", "existence_weight")
 
     @property
     def representation_size(self) -> int:

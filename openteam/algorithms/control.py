@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.checked import AbstractChecked
-from openteam.errors import UserError, check_at_least
+from openteam.errors import UserError, check_not_negative
 
 
 class Schedule(AbstractChecked):
@@ -24,7 +24,7 @@ class Schedule(AbstractChecked):
     """Part of the run after which the last value is reached."""
 
     def __check_init__(self) -> None:
-        check_at_least(self, 0, "first", "last")
+        check_not_negative(self, "first", "last")
         if not 0 < self.fraction <= 1:
             raise UserError(f"A schedule's fraction must lie in (0, 1]; got {self.fraction}.")
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.checked import AbstractChecked
 from openteam.core.types import Chunk, Spec, View
-from openteam.errors import UserError, check_at_least, check_positive
+from openteam.errors import UserError, check_not_negative, check_positive
 
 
 class AgentState(eqx.Module):
@@ -49,7 +49,7 @@ class ReplayBuffer(AbstractChecked):
 
     def __check_init__(self) -> None:
         check_positive(self, "size", "batch")
-        check_at_least(self, 0, "warm_up")
+        check_not_negative(self, "warm_up")
 
     def steps(self, envs: int, update_every: int) -> int:
         """Steps kept of each environment: whole chunks, so that writing never wraps around."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PyTree
 
 from openteam.algorithms.control import AbstractControl, QLearning
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
-from openteam.errors import check_at_least, check_in, check_positive
+from openteam.errors import check_in, check_not_negative, check_positive
 
 
 class AbstractTDLearner(AbstractLearner):
@@ -42,7 +42,7 @@ class AbstractTDLearner(AbstractLearner):
     def __check_init__(self) -> None:
         check_positive(self, "envs", "update_every", "learning_rate", "target_rate", "max_grad_norm")
         check_in(self, 0.0, 1.0, "discount", "target_rate")
-        check_at_least(self, 0, "agent_model_weight")
+        check_not_negative(self, "agent_model_weight")
 
     @property
     def joint(self) -> bool:

@@ -11,16 +11,16 @@ from rich.console import Console
 from rich.table import Table
 
 from openteam.algorithms import GPL
+from openteam.api import Run, record, resume
 from openteam.core.policy import AbstractPolicy
 from openteam.drawing.curves import draw_curves
 from openteam.drawing.figures import check_picture
-from openteam.drawing.record import record, write_gif
+from openteam.drawing.record import write_gif
 from openteam.registry import make
 from openteam.rollout.episodes import Episodes, evaluate
 from openteam.task import Task
 from openteam.teammates import Foragers, UniformRandom
-from openteam.training.driver import Run, create_run, resume
-from openteam.training.progress import ProgressBars
+from openteam.training.driver import create_run
 from openteam.training.settings import Settings
 
 CURVES = "learning-curve.png"
@@ -54,8 +54,7 @@ class Demo:
         # Training keeps one core busy; the others' scores are found on another meanwhile.
         with ThreadPoolExecutor(1) as other_core:
             others = other_core.submit(self.others, task)
-            with ProgressBars("lbf") as bars:
-                run = resume(self.out / "run", report=bars)
+            run = resume(self.out / "run")
             scores = {"GPL-Q": self.play(task, run.policy)} | others.result()
         console.print(table_of(scores, task))
         self.draw(task, run, scores)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import tyro
 from rich.console import Console
 
+from openteam.api import task_of_run
 from openteam.commands.importing import Imports
 from openteam.core.policy import AbstractPolicy
 from openteam.drawing.record import SHEET_FRAMES, record_all, write_recordings
@@ -17,6 +18,7 @@ from openteam.registry import make
 from openteam.storage.imports import import_modules
 from openteam.storage.policies import check_fits, load
 from openteam.task import Task
+from openteam.tasks import TASKS
 from openteam.teammates import UniformRandom
 from openteam.views import FullView
 
@@ -26,12 +28,13 @@ class Record:
     """Play episodes and draw them: the learner marked, what it sees bright, what it cannot see dimmed."""
 
     task: tyro.conf.Positional[str]
-    """Which task; openteam list names them."""
+    """Which task; openteam list names them. Or a run folder or checkpoint, which then plays its own task."""
     out: Path
     """File to write: .gif, .mp4, or .png for a sheet of frames."""
     policy: tuple[str, ...] = ()
     """Who is the learner: a run folder, a checkpoint, or one of the task's teammate types such as H3, which sees
-    everything. Several play the same episodes, one after the other. Without it the learner acts at random."""
+    everything. Several play the same episodes, one after the other. Without it a run plays itself,
+    and in a task that is named the learner acts at random."""
     split: str = "train"
     """Condition to play under: train, larger, ..."""
     seed: int = 0
@@ -49,12 +52,14 @@ class Record:
 
     def __call__(self) -> None:
         import_modules(self.imports)
-        task = make(self.task).split(self.split)
+        run = Path(self.task) if Path(self.task).exists() and self.task not in TASKS else None
+        task = (make(self.task) if run is None else task_of_run(run)).split(self.split)
+        policies = self.policy or ((None,) if run is None else (self.task,))
         if any(name in task.pool.names for name in self.policy):
             task = dataclasses.replace(task, view=FullView())  # as teammates see
         recordings = [
             recording.until(self.steps or task.horizon)
-            for name in self.policy or (None,)
+            for name in policies
             for recording in record_all(
                 find_policy(name, task),
                 task,

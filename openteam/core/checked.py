@@ -48,7 +48,7 @@ def _after_types(check: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def check_types(config: Any) -> None:
     """Raise unless every field of a dataclass fits its annotation. What cannot be judged passes, such as arrays."""
-    for name, annotation in annotations(type(config)).items():
+    for name, annotation in field_types(type(config)).items():
         value = getattr(config, name)
         if not fits(value, annotation):
             raise UserError(
@@ -58,7 +58,7 @@ def check_types(config: Any) -> None:
 
 
 @functools.lru_cache(maxsize=1024)
-def annotations(cls: type) -> dict[str, Any]:
+def field_types(cls: type) -> dict[str, Any]:
     """The types of a dataclass's fields, as far as they can be found."""
     found = {}
     for field in dataclasses.fields(cls):
@@ -118,24 +118,24 @@ def describe(annotation: Any) -> str:
     if origin in UNIONS or origin is Literal:
         return _either([repr(option) if origin is Literal else describe(option) for option in inner])
     if origin is tuple:
-        items = f"{describe(inner[0])} each" if inner[1:] == (...,) else ", ".join(map(describe, inner))
-        return f"a tuple ({items})"
+        same = inner[1:] == (...,)
+        return f"a tuple, each item {describe(inner[0])}" if same else f"a tuple ({', '.join(map(describe, inner))})"
     if origin is dict:
         return f"a dictionary from {describe(inner[0])} to {describe(inner[1])}"
     cls = origin or annotation
     if not isinstance(cls, type):
         return str(annotation)
-    return _either(_concrete(cls)) if inspect.isabstract(cls) and _concrete(cls) else _article(cls.__name__)
+    return _either(_concrete(cls) or [_article(cls.__name__)]) if inspect.isabstract(cls) else _article(cls.__name__)
 
 
 def _concrete(cls: type) -> list[str]:
     """The classes that can stand for an abstract one, as far as they have been imported."""
     below = [name for child in cls.__subclasses__() for name in _concrete(child)]
-    return [*dict.fromkeys(below if inspect.isabstract(cls) else [_article(cls.__name__), *below])]
+    return [*dict.fromkeys(below if inspect.isabstract(cls) else [cls.__name__, *below])]
 
 
 def _article(name: str) -> str:
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
 
 
 def _either(options: list[str]) -> str:
@@ -145,7 +145,7 @@ def _either(options: list[str]) -> str:
 def short(value: Any) -> str:
     """A value for a message."""
     text = value.__name__ + " (the class itself)" if isinstance(value, type) else repr(value)
-    return text if len(text) <= 60 and "\n" not in text else f"{_article(type(value).__name__)}"
+    return text if len(text) <= 60 and "\n" not in text else _article(type(value).__name__)
 
 
 def hint(value: Any, annotation: Any) -> str:

@@ -67,8 +67,15 @@ FUSED = jax_random.define_prng_impl(
 )
 
 
+def check_seed(seed: int) -> None:
+    """Raise unless this seed differs from all others: keys have room for 32 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise UserError(f"A seed is a whole number from 0 to 4294967295; got {seed!r}.")
+
+
 def key(seed: int) -> Key[Array, ""]:
     """The root of all randomness of a run; of JAX's own kind if the environment says OPENTEAM_KEYS=jax."""
+    check_seed(seed)
     kind = os.environ.get("OPENTEAM_KEYS", "fused")
     if kind not in ("fused", "jax"):
         raise UserError(f"OPENTEAM_KEYS is 'fused' (ours, faster on a CPU) or 'jax'; got '{kind}'.")

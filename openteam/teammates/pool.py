@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.core.checked import AbstractChecked
+from openteam.core.fitting import check_acts
 from openteam.core.parts import Parts
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Spec, View
@@ -28,7 +29,8 @@ class AbstractFamily(AbstractChecked):
         return len(self.names)
 
     def check(self, spec: Spec) -> None:
-        """Raise a ``UserError`` if the members cannot act on what is seen, in full, in such a task."""
+        """Raise a ``UserError`` if the members cannot act on what is seen, in full, in such a task: one is tried."""
+        check_acts(self.member(jnp.zeros((), jnp.int32)), spec, f"{type(self).__name__} ({', '.join(self.names)})")
 
     @abstractmethod
     def member(self, index: Int[Array, ""]) -> AbstractPolicy:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from openteam.core.checked import AbstractChecked
-from openteam.errors import check_at_least, check_in, check_positive
+from openteam.errors import check_in, check_not_negative, check_positive
 from openteam.worlds.fortattack.arena import Arena
 from openteam.worlds.fortattack.state import EAST, NORTH, SOUTH, TURN_LEFT, TURN_RIGHT, WEST, gaps, length
 
@@ -36,7 +36,7 @@ class Movement(AbstractChecked):
 
     def __check_init__(self) -> None:
         check_positive(self, "radius", "top_speed", "tick")
-        check_at_least(self, 0, "force", "stiffness", "turn")
+        check_not_negative(self, "force", "stiffness", "turn")
         check_in(self, 0.0, 1.0, "drag")
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from openteam.core.checked import AbstractChecked
-from openteam.errors import UserError, check_at_least, check_positive
+from openteam.errors import UserError, check_not_negative, check_positive
 from openteam.worlds.fortattack.state import gaps, is_guard, length
 
 
@@ -32,7 +32,7 @@ class Shooting(AbstractChecked):
     """The distance where the time out would be 0, linear in between; no default shot reaches that far."""
 
     def __check_init__(self) -> None:
-        check_at_least(self, 0, "muzzle", "longest")
+        check_not_negative(self, "muzzle", "longest")
         check_positive(self, "edge", "half_angle")
         if not 0 <= self.closest < self.harmless:
             raise UserError(

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from openteam.core.checked import AbstractChecked
-from openteam.errors import check_at_least
+from openteam.errors import check_not_negative
 from openteam.worlds.wolfpack.state import PREY_ACTION_NAMES, STAY, WolfpackState, displacement, distance, inside
 
 IMPOSSIBLE = 2**30  # more than any threat
@@ -47,7 +47,7 @@ class FleeingPrey(AbstractPrey):
     """Hunters farther away than this are ignored. With 2, hunters get about the returns that the released prey give."""
 
     def __check_init__(self) -> None:
-        check_at_least(self, 0, "alert")
+        check_not_negative(self, "alert")
 
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
         del key
