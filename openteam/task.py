@@ -190,6 +190,7 @@ class Task(AbstractChecked):
         """World and open process one step on, rewards, whether the game is over, and whether the episode ends."""
         k_world, k_open, k_admit, k_types = keys
         world, rewards, terminal = self.world.step(k_world, state.world, actions)
+        rewards = rewards.astype(jnp.float32)  # a weakly typed one would have everything compiled twice
         openness, leaving, joining = self.openness.step(k_open, state.openness, world)
         world = self.world.admit(k_admit, self.world.dismiss(world, leaving), joining)
         clock = state.clock + 1
