@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from openteam.algorithms.maddpg import MADDPG
     from openteam.algorithms.ppo import PPO
     from openteam.algorithms.replay import ReplayBuffer
+    from openteam.api import Run, evaluate, load, record, resume, train
     from openteam.core.learner import AbstractLearner, TrainState
     from openteam.core.memory import Memory
     from openteam.core.openness import AbstractOpenness
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
     from openteam.core.view import AbstractView
     from openteam.core.world import AbstractWorld, AbstractWorldState
-    from openteam.drawing.record import record, write_gif
+    from openteam.drawing.record import Recording, write_gif
     from openteam.errors import UserError
     from openteam.models.actor_critic import FlatNetworks, SetNetworks
     from openteam.models.agent import AgentModelSizes
@@ -37,14 +38,12 @@ if TYPE_CHECKING:
     from openteam.prey.evasion import Evasion
     from openteam.prey.learned import LearnedPrey
     from openteam.registry import make, make_algorithm
-    from openteam.rollout.episodes import Episodes, evaluate
-    from openteam.storage.policies import load
+    from openteam.rollout.episodes import Episodes
     from openteam.storage.run_folder import RunFolder
     from openteam.task import Split, Task
     from openteam.teammates import AbstractFamily, Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
     from openteam.teammates.learned import Learned
     from openteam.teammates.trained import Trained
-    from openteam.training.driver import Run, resume, train
     from openteam.views import FullView, Radius, Window
     from openteam.worlds.fortattack import FortAttack
     from openteam.worlds.lbf import Foraging
@@ -106,6 +105,7 @@ __all__ = [
     "Pool",
     "QLearning",
     "Radius",
+    "Recording",
     "ReplayBuffer",
     "Run",
     "RunFolder",
@@ -153,6 +153,7 @@ _HOMES = {
         "algorithms.maddpg": "MADDPG",
         "algorithms.ppo": "PPO",
         "algorithms.replay": "ReplayBuffer",
+        "api": "Run evaluate load record resume train",
         "core.learner": "AbstractLearner TrainState",
         "core.memory": "Memory",
         "core.openness": "AbstractOpenness",
@@ -160,7 +161,7 @@ _HOMES = {
         "core.types": "Chunk Observation Spec TimeStep Truth View",
         "core.view": "AbstractView",
         "core.world": "AbstractWorld AbstractWorldState",
-        "drawing.record": "record write_gif",
+        "drawing.record": "Recording write_gif",
         "errors": "UserError",
         "models.actor_critic": "FlatNetworks SetNetworks",
         "models.agent": "AgentModelSizes",
@@ -176,14 +177,12 @@ _HOMES = {
         "prey.evasion": "Evasion",
         "prey.learned": "LearnedPrey",
         "registry": "make make_algorithm",
-        "rollout.episodes": "Episodes evaluate",
-        "storage.policies": "load",
+        "rollout.episodes": "Episodes",
         "storage.run_folder": "RunFolder",
         "task": "Split Task",
         "teammates": "AbstractFamily Foragers Hunters Navigators Pool Uniform UniformRandom",
         "teammates.learned": "Learned",
         "teammates.trained": "Trained",
-        "training.driver": "Run resume train",
         "views": "FullView Radius Window",
         "worlds.fortattack": "FortAttack",
         "worlds.lbf": "Foraging",

@@ -10,9 +10,8 @@ from openteam.catalogue import check_algorithm
 from openteam.commands.checks import check_tasks
 from openteam.commands.count import Count
 from openteam.commands.importing import Imports
-from openteam.errors import UserError
+from openteam.errors import UserError, check_whole
 from openteam.storage.imports import import_modules
-from openteam.training.settings import check_whole
 
 RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-partial", "navigation-partial")
 

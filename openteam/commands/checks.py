@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from openteam.catalogue import catalogue, check_task, did_you_mean
-from openteam.errors import UserError
-from openteam.training.settings import MOST_EPISODES, check_seed, check_whole
+from openteam.errors import UserError, check_seed, check_whole
+from openteam.training.settings import MOST_EPISODES
 
 
 def check_episodes(episodes: int, seed: int, lowest: int = 1) -> None:

@@ -10,15 +10,16 @@ from rich.console import Console
 from rich.table import Table
 
 from openteam.algorithms import GPL
+from openteam.api import Run, record, resume
 from openteam.commands.demo import CURVES, Demo
 from openteam.core.policy import AbstractPolicy
 from openteam.drawing.curves import draw_curves
-from openteam.drawing.record import record, write_gif
+from openteam.drawing.record import write_gif
 from openteam.registry import make
 from openteam.rollout.episodes import Episodes, evaluate
 from openteam.task import Task
 from openteam.teammates import Foragers, UniformRandom
-from openteam.training.driver import Run, create_run, resume
+from openteam.training.driver import create_run
 from openteam.training.progress import ProgressBars
 from openteam.training.settings import Settings
 
@@ -39,7 +40,7 @@ def demonstrate(demo: Demo) -> None:
     with ThreadPoolExecutor(1) as other_core:
         of_others = other_core.submit(others, demo, task)
         with ProgressBars("gpl-q on lbf") as bars:
-            run = resume(demo.out / "run", report=bars)
+            run = resume(demo.out / "run", progress=False, report=bars)
         scores = {"GPL-Q": play(demo, task, run.policy)} | of_others.result()
     console.print(table_of(scores, task))
     draw(demo, task, run, scores)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import tyro
 
 from openteam.catalogue import catalogue
-from openteam.commands.checks import check_episodes, check_policy, check_split, check_suffix
+from openteam.commands.checks import check_episodes, check_policy, check_split, check_split_of_run, check_suffix
 from openteam.commands.count import Count
 from openteam.commands.importing import Imports
-from openteam.errors import UserError
+from openteam.errors import UserError, check_whole
 from openteam.registry import make
 from openteam.storage.imports import import_modules
-from openteam.training.settings import MOST_STEPS, check_whole
+from openteam.training.settings import MOST_STEPS
 
 if TYPE_CHECKING:
     from openteam.core.policy import AbstractPolicy
@@ -30,12 +30,13 @@ class Record:
     """Play episodes and draw them: the learner marked, what it sees bright, what it cannot see dimmed."""
 
     task: tyro.conf.Positional[str]
-    """Which task; openteam list names them."""
+    """Which task; openteam list names them. Or a run folder or checkpoint, which then plays its own task."""
     out: Path
     """File to write: .gif, .mp4, or .png for a sheet of frames."""
     policy: tuple[str, ...] = ()
     """Who is the learner: a run folder, a checkpoint, or one of the task's teammate types such as H3, which sees
-    everything. Several play the same episodes, one after the other. Without it the learner acts at random."""
+    everything. Several play the same episodes, one after the other. Without it a run plays itself, and in a task that
+    is named the learner acts at random."""
     split: str = "train"
     """Condition to play under: train, larger, ..."""
     seed: Count = 0
@@ -54,15 +55,16 @@ class Record:
     def __call__(self) -> None:
         self.check()
         import_modules(self.imports)
-        task = make(self.task).split(self.split)
+        task = self.find_task().split(self.split)
         from openteam.drawing.record import record_all, write_recordings
         from openteam.views import FullView
 
+        policies = self.policy or ((self.task,) if self.of_run else (None,))
         if any(name in task.pool.names for name in self.policy):
             task = dataclasses.replace(task, view=FullView())  # as teammates see
         recordings = [
             recording.until(self.steps or task.horizon)
-            for name in self.policy or (None,)
+            for name in policies
             for recording in record_all(
                 find_policy(name, task),
                 task,
@@ -76,12 +78,27 @@ class Record:
         returns = ", ".join(f"{recording.total:.4g}" for recording in recordings)
         print(f"{self.out}: {task.name} {self.split}, return {returns}")
 
+    @property
+    def of_run(self) -> bool:
+        """Whether the task is that of a run."""
+        return self.task not in catalogue().tasks and Path(self.task).exists()
+
+    def find_task(self) -> Task:
+        if not self.of_run:
+            return make(self.task)
+        from openteam.api import task_of_run
+
+        return task_of_run(Path(self.task))
+
     def check(self) -> None:
         """Everything that can be wrong before there is a task."""
         check_suffix("A recording is written", self.out, SUFFIXES)
         check_episodes(self.episodes, self.seed)
         check_whole("--steps", 1 if self.steps is None else self.steps, 1, MOST_STEPS)
         check_whole("--frames", self.frames, 1, MOST_STEPS)
+        if self.of_run:
+            check_policy(Path(self.task))
+            check_split_of_run(Path(self.task), self.split)
         check_split(self.task, self.split)
         entry = catalogue().tasks.get(self.task)
         if entry is None:  # in a module of the user's, or nowhere: the registry says so

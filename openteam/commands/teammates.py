@@ -14,10 +14,10 @@ from openteam.commands.count import Count
 from openteam.commands.flags import check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports
 from openteam.drawing.figures import check_picture
-from openteam.errors import UserError
+from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import short_name
 from openteam.storage.imports import import_modules
-from openteam.training.settings import Settings, check_seed, check_whole
+from openteam.training.settings import Settings
 
 TASKS = [name for name in catalogue().tasks if not name.startswith("probe-")]
 

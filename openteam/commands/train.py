@@ -16,11 +16,11 @@ from openteam.commands.checks import check_new_run, check_policy
 from openteam.commands.count import Count
 from openteam.commands.flags import check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports, command_line, split_imports
-from openteam.errors import UserError
+from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import short_name
 from openteam.storage.imports import import_modules
 from openteam.training.loggers import Log, check_installed, logging_to
-from openteam.training.settings import Settings, check_seed, check_whole
+from openteam.training.settings import Settings
 
 FIRST = {"envs": "Environments that collect experience side by side.", "learning_rate": "The optimiser's step size."}
 """The settings of algorithms that people change first; all others are in --help-all."""

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.extend import random as jax_random
 from jaxtyping import Array, Key, UInt32
 
-from openteam.errors import UserError
+from openteam.errors import UserError, check_seed
 
 ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 ROUNDS = 13
@@ -71,6 +71,7 @@ FUSED = jax_random.define_prng_impl(
 
 def key(seed: int) -> Key[Array, ""]:
     """The root of all randomness of a run; of JAX's own kind if the environment says OPENTEAM_KEYS=jax."""
+    check_seed(seed)
     kind = os.environ.get("OPENTEAM_KEYS", "fused")
     if kind not in ("fused", "jax"):
         raise UserError(f"OPENTEAM_KEYS is 'fused' (ours, faster on a CPU) or 'jax'; got '{kind}'.")

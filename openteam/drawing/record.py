@@ -20,9 +20,10 @@ from openteam.core.random import key as make_key
 from openteam.core.world import Drawable
 from openteam.drawing.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts
 from openteam.errors import UserError
-from openteam.rollout.episodes import Step, play
+from openteam.rollout.episodes import Step, check_not_traced, play
 from openteam.task import Task
 
+ENDINGS = (".gif", ".mp4", ".png")
 DIMMED = 0.55  # the brightness of what the learner does not see
 CAPTION = 28  # pixels above a picture
 LETTERS = range(14, 5, -1)  # sizes of its font: the largest with which it fits
@@ -43,6 +44,10 @@ class Recording:
         self.learner = learner
         self.beliefs = beliefs
 
+    def __repr__(self) -> str:
+        who = f"{self.learner}: " if self.learner else ""
+        return f"Recording({who}{len(self.rewards)} steps, return {self.total:.4g})"
+
     @property
     def total(self) -> float:
         return float(self.rewards.sum())
@@ -50,12 +55,6 @@ class Recording:
     def until(self, step: int) -> Recording:
         """Its first steps."""
         return Recording(self.states[: step + 1], self.rewards[:step], self.learner, self.beliefs[: step + 1])
-
-
-def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 1, belief: bool = False) -> Recording:
-    """One episode; of several, the one with the highest return."""
-    played = record_all(policy, task, seed=seed, episodes=best_of, belief=belief)
-    return max(played, key=lambda episode: episode.total)
 
 
 def record_all(
@@ -67,6 +66,7 @@ def record_all(
     """
     if episodes < 1:
         raise UserError(f"A recording needs at least 1 episode; got {episodes}.")
+    check_not_traced(policy, task)
     if belief:
         check_ghosts(policy, task, learner)
     played = jax.device_get(play(task, policy, make_key(seed), episodes, keep_belief if belief else keep_world))
@@ -92,11 +92,16 @@ def _pick(tree: Any, episode: int, steps: int) -> list[Any]:
     return [jax.tree.map(lambda leaf, n=n: leaf[n, episode], tree) for n in range(steps)]
 
 
+def check_recording_path(path: Path) -> None:
+    """Raise unless the file's ending is known."""
+    if path.suffix not in ENDINGS:
+        raise UserError(f"A recording is written as {', '.join(ENDINGS)}; got '{path.name}'.")
+
+
 def write_recordings(path: Path, task: Task, recordings: list[Recording], frames: int = SHEET_FRAMES) -> None:
     """Write what the file's ending asks for: .gif, .mp4, or as .png a sheet with this many frames per episode."""
+    check_recording_path(path)
     writers = {".gif": write_gif, ".mp4": write_mp4, ".png": partial(write_sheet, frames=frames)}
-    if path.suffix not in writers:
-        raise UserError(f"A recording is written as {', '.join(writers)}; got '{path.name}'.")
     path.parent.mkdir(parents=True, exist_ok=True)
     writers[path.suffix](path, task, *recordings)
 

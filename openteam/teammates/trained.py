@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import equinox as eqx
@@ -18,14 +20,15 @@ from openteam.teammates.pool import AbstractFamily
 
 
 class Trained(AbstractFamily, AbstractFromFiles):
-    """The policies of some runs, which must have networks of the same sizes; their numbers are stacked."""
+    """The policies of a run, or of several with networks of the same sizes; their numbers are stacked."""
 
     runs: tuple[str, ...] = eqx.field(static=True)
     """Run folders, of which the last checkpoint counts, or checkpoint files."""
     names: tuple[str, ...] = eqx.field(static=True)
     stacked: AbstractPolicy
 
-    def __init__(self, runs: tuple[str, ...]):
+    def __init__(self, runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]):
+        runs = [os.fspath(run) for run in ([runs] if isinstance(runs, (str, os.PathLike)) else runs)]
         if not runs:
             raise UserError("A family of trained teammates needs at least one run.")
         policies = [load(run) for run in runs]

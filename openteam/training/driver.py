@@ -16,9 +16,7 @@ import numpy as np
 
 from openteam.compile_cache import give_memory_back, giving_memory_back, use_compile_cache
 from openteam.core.learner import AbstractLearner
-from openteam.core.policy import AbstractPolicy
 from openteam.errors import UserError
-from openteam.storage.policies import load
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
 from openteam.training.evaluator import evaluate_checkpoint
@@ -48,14 +46,6 @@ Report = Callable[[Progress], None]
 def silent(progress: Progress) -> None:
     """Show nothing."""
     del progress
-
-
-class Run:
-    """A finished run: its folder and the policy of its last checkpoint."""
-
-    def __init__(self, folder: RunFolder, policy: AbstractPolicy):
-        self.folder = folder
-        self.policy = policy
 
 
 def create_run(task: Task, learner: AbstractLearner, settings: Settings, seed: int, path: Path | str) -> RunFolder:
@@ -163,26 +153,3 @@ def mean_metrics(sums: dict[str, Any], count: int) -> dict[str, float | None]:
     episodes, total = float(sums["episodes"]), float(sums["return_sum"])
     del metrics["return_sum"]
     return metrics | {"episodes": episodes, "return": total / episodes if episodes else None}
-
-
-def train(
-    task: Task,
-    learner: AbstractLearner,
-    *,
-    steps: int = Settings.steps,
-    seed: int = 0,
-    out: Path | str,
-    checkpoint_every: int | None = None,
-    evaluation_episodes: int = Settings.evaluation_episodes,
-    report: Report = silent,
-) -> Run:
-    """Train one learner on one task and keep everything in a folder."""
-    settings = Settings(int(steps), checkpoint_every, evaluation_episodes)
-    create_run(task, learner, settings, seed, out)
-    return resume(out, report=report)
-
-
-def resume(path: Path | str, *, report: Report = silent) -> Run:
-    """Go on with an interrupted run, to the result it would have had."""
-    run_folders([path], report)
-    return Run(RunFolder.open(path), load(path))

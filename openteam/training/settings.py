@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from openteam.errors import UserError
+from openteam.errors import check_whole
 
 CHECKPOINTS = 40
 SHORTEST_INTERVAL = 20_000
 ROWS_PER_CHECKPOINT = 10
 MOST_STEPS = 2**31 - 1  # counters have 32 bits
 MOST_EPISODES = 1_000_000  # they are played side by side
-LAST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -39,20 +37,3 @@ class Settings:
     def interval(self, chunk: int) -> int:
         """Updates between checkpoints."""
         return max(1, round((self.checkpoint_every or max(self.steps / CHECKPOINTS, SHORTEST_INTERVAL)) / chunk))
-
-
-def check_seed(seed: Any, count: int = 1) -> None:
-    """Raise unless this and the next seeds can start a random key."""
-    check_whole("seed", seed, 0, LAST_SEED)
-    check_whole("the last seed", seed + count - 1, 0, LAST_SEED)
-
-
-def check_whole(name: str, value: Any, low: int, high: int) -> None:
-    """Raise unless a value is a whole number between two bounds, both included."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise UserError(f"{name} must be a whole number; got {value!r}.")
-    shown = value if abs(value) < 10**12 else f"{value:.3g}" if abs(value) < 10**300 else "hundreds of digits"
-    if value < low:
-        raise UserError(f"{name} must be at least {low:,}; got {shown}.")
-    if value > high:
-        raise UserError(f"{name} must be at most {high:,}; got {shown}.")

@@ -6,9 +6,10 @@ import dataclasses
 from typing import Any
 
 from openteam.core.learner import AbstractLearner
+from openteam.errors import check_seed
 from openteam.storage.config import from_json, to_json
 from openteam.task import Task
-from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings, check_seed
+from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings
 
 
 @dataclasses.dataclass(frozen=True)
