@@ -22,9 +22,9 @@ from openteam.drawing.figures import check_picture
 from openteam.drawing.reconstruction_curves import draw_reconstruction
 from openteam.errors import UserError
 from openteam.rollout.belief_scores import METRICS
-from openteam.storage.config import from_json
 from openteam.storage.imports import import_modules
 from openteam.storage.policies import load
+from openteam.storage.run_folder import RunFolder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Beliefs:
         rows: list[dict[str, Any]] = []
         for groups in comparison.tasks.values():
             player = self.player or best_run(dataclasses.replace(comparison, groups=tuple(groups)))
-            task = from_json(groups[0].runs[0].config["task"])
+            task = RunFolder.open(groups[0].runs[0].path).build("task")
             rows += reconstruct(task, groups, load(player), episodes=self.episodes, seed=self.seed)
         return rows
 

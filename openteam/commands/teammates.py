@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +27,6 @@ from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
 from openteam.registry import make, short_name
 from openteam.storage.checkpoint import read_header
-from openteam.storage.config import from_json
 from openteam.storage.imports import import_modules
 from openteam.storage.policies import checkpoint_of, load
 from openteam.storage.run_folder import RunFolder
@@ -70,8 +68,8 @@ class Add:
         if not isinstance(trained, NetworkPolicy):
             raise UserError(f"{self.run} holds no policy network. Runs of ippo and of 'teammates clone' do.")
         policy = NetworkPolicy(trained.network, jnp.asarray(self.temperature, jnp.float32), trained.masks)
-        header, about = read_header(path), json.loads((self.run / "about.json").read_text())
-        task = make(self.task) if self.task else from_json(folder.config["task"])
+        header, about = read_header(path), folder.about
+        task = make(self.task) if self.task else folder.build("task")
         spec = header["spec"]
         sizes = Sizes(
             spec["agent_features"], spec["shared_features"], spec["actions"], len(trained.network.out.weights[0])
@@ -79,10 +77,10 @@ class Add:
         member = Member(
             name=self.name,
             sentence=self.sentence,
-            command=shlex.join(about["command"]),
+            command=shlex.join(map(str, about.get("command", ()))),
             seed=folder.config["seed"],
             steps=header["step"],
-            commit=about["commit"],
+            commit=about.get("commit"),
             skill=measure(policy, task),
         )
         target = weights_path(self.weights or task.name.split("-")[0])

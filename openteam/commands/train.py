@@ -24,7 +24,7 @@ from openteam.task import Task
 from openteam.tasks import TASKS
 from openteam.teammates import Pool
 from openteam.teammates.trained import Trained
-from openteam.training.driver import create_run
+from openteam.training.driver import create_runs
 from openteam.training.loggers import logging_to
 from openteam.training.progress import ProgressBars
 from openteam.training.settings import Settings
@@ -63,9 +63,8 @@ class Train:
         numbers = range(self.seed, self.seed + self.seeds)
         folders = [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in numbers]
         task = with_teammates(self.task, self.teammates)
-        for seed, folder in zip(numbers, folders, strict=True):
-            create_run(task, self.algorithm, settings, seed, folder)
         with logging_to(self.log, folders) as logger:
+            create_runs(task, self.algorithm, settings, numbers, self.out)
             if self.seeds == 1 or on_accelerator():
                 run_with_bar(folders, task.name, logger, self.imports)
             else:

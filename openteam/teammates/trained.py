@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -13,7 +14,8 @@ from openteam.core.policy import AbstractPolicy
 from openteam.errors import UserError
 from openteam.storage.checkpoint import tree_digest
 from openteam.storage.config import AbstractFromFiles
-from openteam.storage.policies import load
+from openteam.storage.packing import short_name
+from openteam.storage.policies import checkpoint_of, load
 from openteam.teammates.pool import AbstractFamily
 
 
@@ -24,8 +26,10 @@ class Trained(AbstractFamily, AbstractFromFiles):
     """Run folders, of which the last checkpoint counts, or checkpoint files."""
     names: tuple[str, ...] = eqx.field(static=True)
     stacked: AbstractPolicy
+    names_files: ClassVar[str] = "runs"
 
-    def __init__(self, runs: tuple[str, ...]):
+    def __init__(self, runs: str | tuple[str, ...]):
+        runs = (runs,) if isinstance(runs, str) else runs
         if not runs:
             raise UserError("A family of trained teammates needs at least one run.")
         policies = [load(run) for run in runs]
@@ -33,8 +37,12 @@ class Trained(AbstractFamily, AbstractFromFiles):
         if len(kinds) > 1:
             raise UserError(f"{', '.join(runs)} have networks of different sizes. Make a family of each kind.")
         self.runs = tuple(runs)
-        self.names = tuple(Path(run).name for run in runs)
+        self.names = tuple(map(short_name, runs))
         self.stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *policies)
+
+    @classmethod
+    def file_of(cls, name: str) -> Path:
+        return checkpoint_of(Path(name))
 
     @property
     def digest(self) -> str:

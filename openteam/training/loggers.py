@@ -16,7 +16,7 @@ Write = Callable[[int, dict[str, float]], None]
 
 def tensorboard(folder: Path) -> tuple[Write, Callable[[], None]]:
     """Event files beside the rows."""
-    writer = _import("tensorboardX", "tensorboard").SummaryWriter(str(folder / "tensorboard"))
+    writer = _import(MODULES["tensorboard"], "tensorboard").SummaryWriter(str(folder / "tensorboard"))
 
     def write(step: int, metrics: dict[str, float]) -> None:
         for name, value in metrics.items():
@@ -44,12 +44,16 @@ LOGGERS: dict[str, Callable[[Path], tuple[Write, Callable[[], None]]]] = {
 }
 
 
+MODULES = {"tensorboard": "tensorboardX", "wandb": "wandb", "trackio": "trackio"}
+
+
 @contextlib.contextmanager
 def logging_to(name: str, folders: Sequence[Path]) -> Iterator[Report]:
     """A report that writes to one of the loggers, for runs of consecutive seeds in these folders."""
     if name == "none":
         yield silent
         return
+    _import(MODULES[name], name)  # before anything is made or compiled
     open_logs: dict[int, tuple[Write, Callable[[], None]]] = {}
 
     def report(progress: Progress) -> None:

@@ -23,6 +23,10 @@ class Settings:
     """Episodes per split at every checkpoint."""
 
     def __post_init__(self) -> None:
+        for name in ("steps", "checkpoint_every", "evaluation_episodes"):
+            value = getattr(self, name)
+            if type(value) is not int and not (name == "checkpoint_every" and value is None):
+                raise UserError(f"{name} must be a whole number; got {value!r}.")
         if self.steps < 1:
             raise UserError(f"A run needs at least 1 step; got {self.steps}.")
         if self.checkpoint_every is not None and self.checkpoint_every < 1:
