@@ -251,7 +251,6 @@ def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
     assert task.pool.names == ("always-0", "always-1", "undisturbed")
     run = openteam.train(task, learner(), steps=64, evaluation_episodes=4, out=tmp_path / "run")
     family = run.folder.config["task"]["pool"]["families"][1]
-    assert family["runs"] == [str(undisturbed)]
     assert family["runs"] == ["teammates/undisturbed.safetensors"]
     copy = tmp_path / "run/teammates/undisturbed.safetensors"
     assert copy.read_bytes() == RunFolder.open(undisturbed).checkpoints[-1].read_bytes()
@@ -259,7 +258,7 @@ def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
     copy.write_bytes(RunFolder.open(undisturbed).checkpoints[0].read_bytes())
     with pytest.raises(UserError, match=f"numbers of openteam:Trained .* sha256 was {family['sha256'][:12]} and is"):
         run.folder.build("task")
-    with pytest.raises(UserError, match="names a file outside itself, '.*undisturbed', which is not read"):
+    with pytest.raises(UserError, match=r"names a file outside itself, '.*undisturbed', which is not read"):
         from_json(family | {"runs": [str(undisturbed)]}, run.folder.path)
 
 
