@@ -116,8 +116,9 @@ class RunFolder:
             raise UserError(
                 f"{path} belongs to another run than {self.path / 'config.json'}: seed, task or settings differ."
             )
-        if path != self.state and header.get("step") != int(path.stem):
-            raise UserError(f"{path} was written for step {header.get('step')}. Give it its name back.")
+        step = header.get("step")
+        if path != self.state and (type(step) is not int or path.name != self.checkpoint(step).name):
+            raise UserError(f"{path} was written for step {step}. Give it its name back.")
         return header
 
     def last(self) -> tuple[Path, Header] | None:
@@ -140,9 +141,11 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """A checkpoint is written after its rows, so the last one ends a run."""
+        """A checkpoint is written after its rows, and the state, unless it was deleted, after the last checkpoint."""
         last, settings = self.last(), self.config.get("settings")
-        return last is not None and isinstance(settings, dict) and int(last[0].stem) >= settings.get("steps", 0)
+        if last is None or not isinstance(settings, dict) or last[1]["step"] < settings.get("steps", 0):
+            return False
+        return not self.state.exists() or self._last_step_of_state() == last[1]["step"]
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         write_atomic(self.path / name, (json.dumps(content, indent=1) + "\n").encode())

@@ -46,6 +46,7 @@ class Recorder:
         self.writer.check()
         self.folder.cut_rows(self.kept)
         self.files = {name: RowFile(self.folder.path / name, lines) for name, lines in self.kept.items()}
+        self.kept.clear()
         self.mark(updates)
 
     def training_row(self, updates: int, seconds: float, metrics: dict[str, float | None]) -> None:
