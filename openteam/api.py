@@ -28,7 +28,6 @@ from openteam.registry import make, make_algorithm, short_name
 from openteam.rollout.episodes import Episodes
 from openteam.rollout.episodes import evaluate as play_episodes
 from openteam.storage import policies
-from openteam.storage.config import from_json
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
 from openteam.tasks import TASKS
@@ -56,7 +55,7 @@ class Run:
 
     @property
     def task(self) -> Task:
-        return from_json(self.folder.config["task"])
+        return self.folder.build("task")
 
     @property
     def evaluation(self) -> dict[str, Episodes]:
@@ -211,7 +210,7 @@ def task_of_run(path: Path) -> Task:
     folder = path if path.is_dir() else path.absolute().parent.parent
     if path.is_file() and not (folder / "config.json").is_file():
         raise UserError(f"{path} is not in a run folder, which would know its task. Say which task it should play.")
-    return from_json(RunFolder.open(folder).config["task"])
+    return RunFolder.open(folder).build("task")
 
 
 def path_of(run: os.PathLike[str] | str, verb: str) -> Path:

@@ -246,11 +246,15 @@ def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
     assert task.pool.names == ("always-0", "always-1", "undisturbed")
     run = openteam.train(task, learner(), steps=64, evaluation_episodes=4, out=tmp_path / "run")
     family = run.folder.config["task"]["pool"]["families"][1]
-    assert family["runs"] == [str(undisturbed)]
-    assert from_json(family).digest == family["sha256"]
-    earlier = RunFolder.open(undisturbed).checkpoints[0]
+    assert family["runs"] == ["teammates/undisturbed.safetensors"]
+    copy = tmp_path / "run/teammates/undisturbed.safetensors"
+    assert copy.read_bytes() == RunFolder.open(undisturbed).checkpoints[-1].read_bytes()
+    assert from_json(family, run.folder.path).digest == family["sha256"]
+    copy.write_bytes(RunFolder.open(undisturbed).checkpoints[0].read_bytes())
     with pytest.raises(UserError, match=f"numbers of openteam:Trained .* sha256 was {family['sha256'][:12]} and is"):
-        from_json(family | {"runs": [str(earlier)]})  # as if the run had trained on since
+        run.folder.build("task")
+    with pytest.raises(UserError, match=r"names a file outside itself, '.*undisturbed', which is not read"):
+        from_json(family | {"runs": [str(undisturbed)]}, run.folder.path)
 
 
 def test_training_is_a_pure_function_of_its_pieces_not_of_where_it_is_cut(tmp_path):

@@ -77,12 +77,12 @@ class Beliefs:
     def replayed(self, comparison: Comparison) -> list[dict[str, Any]]:
         """All checkpoints on the same episodes, task by task."""
         from openteam.analysis.reconstruction import best_run, reconstruct
-        from openteam.storage.config import from_json
         from openteam.storage.policies import load
+        from openteam.storage.run_folder import RunFolder
 
         rows: list[dict[str, Any]] = []
         for groups in comparison.tasks.values():
             player = self.player or best_run(dataclasses.replace(comparison, groups=tuple(groups)))
-            task = from_json(groups[0].runs[0].config["task"])
+            task = RunFolder.open(groups[0].runs[0].path).build("task")
             rows += reconstruct(task, groups, load(player), episodes=self.episodes, seed=self.seed)
         return rows

@@ -25,9 +25,9 @@ from openteam.bench.peers import jumanji_lbf_steps_per_second
 from openteam.commands.bench import Bench
 from openteam.execution.processes import cores as allowed_cores
 from openteam.registry import make, make_algorithm
-from openteam.storage.checkpoint import write_atomic
+from openteam.storage.about import about, cpu_model
 from openteam.storage.imports import import_modules
-from openteam.storage.run_folder import about, cpu_model
+from openteam.storage.writing import write_atomic
 from openteam.views.full import FullView
 
 FULL = ("gpl-q", "gpl-spi", "ql", "ql-am", "gnn", "gnn-am", "dgn", "maddpg", "ciao-s", "ciao-c", "ippo")

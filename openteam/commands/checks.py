@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from openteam.catalogue import catalogue, check_task, did_you_mean
 from openteam.errors import UserError, check_seed, check_whole
+from openteam.storage.creation import check_free
 from openteam.training.settings import MOST_EPISODES
 
 
@@ -67,11 +67,8 @@ def check_runs(command: str, paths: Sequence[Path]) -> None:
 
 
 def check_new_run(path: Path) -> None:
-    """Raise unless a run can be made at a path: nothing may be there."""
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        is_run = (path / "config.json").exists()
-        hint = f" To go on with it: openteam resume {shlex.quote(str(path))}." if is_run else ""
-        raise UserError(f"{path} already exists and is not empty. Choose another --out.{hint}")
+    """Raise unless a run can be made at a path."""
+    check_free(path)
     above = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise UserError(f"Cannot write to {path}: {above} is a file. Choose another --out.")

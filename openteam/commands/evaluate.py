@@ -34,7 +34,6 @@ class Evaluate:
         import_modules(self.imports)
         from openteam.registry import make
         from openteam.rollout.episodes import evaluate
-        from openteam.storage.config import from_json
         from openteam.storage.policies import check_fits, load
         from openteam.storage.run_folder import RunFolder
 
@@ -43,7 +42,7 @@ class Evaluate:
             task = make(self.task)
         else:
             folder = self.run if self.run.is_dir() else self.run.parent.parent
-            task = from_json(RunFolder.open(folder).config["task"])
+            task = RunFolder.open(folder).build("task")
         check_fits(self.run, task.name, task.spec)
         played = evaluate(policy, task.split(self.split), episodes=self.episodes, seed=self.seed)
         print(f"{task.name} {self.split}: return {played}, 95 % interval over episodes")

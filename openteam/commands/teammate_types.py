@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
 from openteam.registry import make
 from openteam.storage.checkpoint import read_header
-from openteam.storage.config import from_json
 from openteam.storage.policies import checkpoint_of, load
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
@@ -46,17 +44,17 @@ def add(flags: Add) -> None:
     if not isinstance(trained, NetworkPolicy):
         raise UserError(f"{flags.run} holds no policy network. Runs of ippo and of 'teammates clone' do.")
     policy = NetworkPolicy(trained.network, jnp.asarray(flags.temperature, jnp.float32), trained.masks)
-    header, about = read_header(path), json.loads((flags.run / "about.json").read_text())
-    task = make(flags.task) if flags.task else from_json(folder.config["task"])
+    header, about = read_header(path), folder.about
+    task = make(flags.task) if flags.task else folder.build("task")
     spec = header["spec"]
     sizes = Sizes(spec["agent_features"], spec["shared_features"], spec["actions"], len(trained.network.out.weights[0]))
     member = Member(
         name=flags.name,
         sentence=flags.sentence,
-        command=shlex.join(about["command"]),
+        command=shlex.join(map(str, about.get("command", ()))),
         seed=folder.config["seed"],
         steps=header["step"],
-        commit=about["commit"],
+        commit=about.get("commit"),
         skill=measure(policy, task),
     )
     target = weights_path(flags.weights or task.name.split("-")[0])

@@ -57,13 +57,12 @@ class Train:
         from openteam.commands.parts import build, with_teammates
         from openteam.commands.running import report_to, resumable, run_with_bar
         from openteam.execution.processes import advance_runs, on_accelerator
-        from openteam.training.driver import create_run
+        from openteam.training.driver import create_runs
         from openteam.training.progress import ProgressBars
 
         parts = build(self.task, self.algorithm, self.changes)
         task = with_teammates(parts.task, self.teammates)
-        for number, folder in enumerate(self.folders):
-            create_run(task, parts.algorithm, settings, self.seed + number, folder)
+        create_runs(task, parts.algorithm, settings, range(self.seed, self.seed + self.seeds), self.out)
         label = f"{short_name(self.algorithm)} on {task.name}"
         with logging_to(self.log, self.folders) as logger:
             if self.seeds == 1 or on_accelerator():

@@ -13,7 +13,7 @@ import pytest
 from openteam.cli import run
 from openteam.errors import UserError
 from openteam.execution.plan import read_plan, unfinished, what_to_do
-from openteam.storage.checkpoint import read_header
+from openteam.storage.checkpoint import read_header, save_tree
 from openteam.storage.run_folder import RunFolder
 
 PLANS = Path(__file__).parents[2] / "plans"
@@ -105,7 +105,8 @@ def test_finished_runs_are_skipped_begun_ones_resumed_and_the_rest_started(tmp_p
     for one, step in zip(planned, (320, 160, None), strict=False):
         one.begin()
         if step:
-            RunFolder.open(one.folder).checkpoint(step).touch()
+            folder = RunFolder.open(one.folder)
+            save_tree(folder.checkpoint(step), {}, {"kind": "policy", "step": step, "run": folder.coverage()})
     assert list(map(what_to_do, planned)) == ["finished", "resume from step 160", "resume", "start"]
     assert unfinished(planned) == planned[1:]
     assert run(["plan", str(path), "--dry-run"]) == 0
@@ -150,7 +151,7 @@ def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, users_env):
     assert "Traceback" not in errors
     header = read_header(good.folder / "state.safetensors")
     assert 0 < header["updates"] < 64_000 / 16  # written when it was told to stop
-    kept = (good.folder / "train.jsonl").read_text().splitlines()[: header["rows"]["train.jsonl"]]
+    kept = (good.folder / "train.jsonl").read_text().splitlines()[: header["run"]["rows"]["train.jsonl"]["rows"]]
     assert kept
 
     process = start(path, users_env)
