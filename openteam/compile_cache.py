@@ -15,6 +15,7 @@ import equinox as eqx
 import jax
 
 from openteam.errors import UserError
+from openteam.threads import threads
 
 QUICK_TO_COMPILE = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
 QUICKEST_TO_COMPILE = QUICK_TO_COMPILE | {"xla_backend_optimization_level": 0}
@@ -48,7 +49,7 @@ def use_compile_cache() -> None:
 def private_cache_folder() -> Path | None:
     """A folder of the user's that no one else can write to; None if there is none, as without a home."""
     try:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openteam" / "compiled"
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openteam" / f"compiled-{threads()}"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         about = folder.stat()
     except (OSError, RuntimeError):  # a user unknown to the system has no home: RuntimeError

@@ -149,6 +149,8 @@ def learner() -> openteam.GPL:
 
 IN_PYTHON = f"""
 import sys, openteam
+from openteam.threads import use_one_thread
+use_one_thread()  # as the command does
 {inspect.getsource(learner)}
 task = openteam.make("probe-match")
 run = openteam.train(task, learner(), steps={STEPS}, checkpoint_every={EVERY}, evaluation_episodes=8, out=sys.argv[1])
@@ -159,8 +161,7 @@ assert (played.returns == loaded.returns).all()
 
 def test_python_and_command_line_are_the_same(undisturbed, tmp_path, users_env):
     words = [sys.executable, "-c", IN_PYTHON, str(tmp_path / "python")]
-    flags = "--xla_cpu_multi_thread_eigen=false"  # as the command sets it
-    subprocess.run(words, env=users_env | {"XLA_FLAGS": flags}, check=True, capture_output=True)
+    subprocess.run(words, env=users_env, check=True, capture_output=True)
     assert checkpoint_bytes(tmp_path / "python") == checkpoint_bytes(undisturbed)
     assert rows_without_time(tmp_path / "python") == rows_without_time(undisturbed)
 

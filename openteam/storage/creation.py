@@ -48,9 +48,8 @@ def check_free(path: Path) -> None:
     except OSError as error:
         raise UserError(f"Cannot write to {path}: {error.strerror}. Choose another --out.") from None
     if not free:
-        hint = (
-            f" To go on with it: openteam resume {shlex.quote(str(path))}." if (path / "config.json").exists() else ""
-        )
+        is_run = (path / "config.json").exists()
+        hint = f" To go on with it: openteam resume {shlex.quote(str(path))}." if is_run else ""
         raise UserError(f"{path} already exists and is not empty. Choose another --out.{hint}")
 
 

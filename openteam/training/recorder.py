@@ -11,9 +11,10 @@ from openteam.storage.lock import Writer
 from openteam.storage.policies import save_policy
 from openteam.storage.rows import ROW_FILES, RowFile, Tally
 from openteam.storage.run_folder import RunFolder
+from openteam.threads import threads
 from openteam.training.evaluator import Evaluation
 from openteam.training.loop import Carry
-from openteam.training.resuming import Lines, check_unbegun, checked_state
+from openteam.training.resuming import Lines, check_unbegun, checked_state, warn_of_threads
 from openteam.training.spec import RunSpec
 
 
@@ -39,6 +40,7 @@ class Recorder:
         if int(carry.train.updates) != header["updates"]:
             raise UserError(f"{self.folder.state} is damaged: its number of updates is not that of its header.")
         self.last_checkpoint = header["checkpoint"]
+        warn_of_threads(self.folder, header.get("threads"))
         return carry, header["updates"]
 
     def begin(self, updates: int) -> None:
@@ -74,6 +76,7 @@ class Recorder:
         self.writer.check()
         header = {
             "kind": "state", "seed": self.spec.seed, "updates": updates, "checkpoint": self.last_checkpoint,
+            "threads": threads(),
             "run": self.coverage(updates),
         }  # fmt: skip
         save_tree(self.folder.state, carry, header)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 from openteam.errors import UserError
 from openteam.storage.checkpoint import read_arrays
 from openteam.storage.rows import ROW_FILES, check_tally, parse_rows, read_lines
 from openteam.storage.run_folder import Header, RunFolder
+from openteam.threads import threads
 from openteam.training.spec import RunSpec
 
 Lines = dict[str, list[bytes]]
@@ -36,6 +39,17 @@ def check_rows(folder: RunFolder, header: Header) -> Lines:
     """The rows that a header covers, as they were written."""
     tallies = header["run"]["rows"]
     return {name: check_tally(folder.path / name, read_lines(folder.path / name), tallies[name]) for name in ROW_FILES}
+
+
+def warn_of_threads(folder: RunFolder, before: int | None) -> None:
+    """Say so if a run goes on with another number of threads: the last digits of its numbers will be others."""
+    if before != threads():
+        warnings.warn(
+            f"{folder.path} was trained with {before} threads of XLA and goes on with {threads()}, so it will not end "
+            "in exactly the numbers of an uninterrupted run. The command openteam always uses one; in Python, call "
+            "openteam.threads.use_one_thread() before JAX computes anything.",
+            stacklevel=2,
+        )
 
 
 def check_unbegun(folder: RunFolder) -> None:
