@@ -15,7 +15,8 @@ from openteam.threads import use_one_thread
 use_one_thread()
 import jax, jax.numpy as jnp
 numbers = jax.random.normal(jax.random.key(0), (3_000_000,))
-print(jnp.sum(jnp.sin(numbers) * numbers).tobytes().hex(), jax.jit(lambda x: (x @ x.T).sum())(numbers.reshape(1000, -1)))
+square = jax.jit(lambda x: (x @ x.T).sum())
+print(jnp.sum(jnp.sin(numbers) * numbers).tobytes().hex(), square(numbers.reshape(1000, -1)).tobytes().hex())
 """
 
 
