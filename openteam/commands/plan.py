@@ -12,6 +12,7 @@ from rich.table import Column, Table
 
 from openteam.commands.importing import Imports, command_line
 from openteam.errors import UserError
+from openteam.execution.estimate import USUAL, in_words, measured_speeds, seconds_for, total_time
 from openteam.execution.plan import PlannedRun, planned_imports, read_plan, unfinished, what_to_do
 from openteam.execution.processes import cores, work_through
 from openteam.storage.imports import import_modules
@@ -28,7 +29,7 @@ class Plan:
     processes: int | None = None
     """Runs at a time, each pinned to a core of its own; by default one per core."""
     dry_run: bool = False
-    """Only say what would be done."""
+    """Only say what would be done, and how long it would take."""
     imports: Imports = ()
 
     def __call__(self) -> None:
@@ -40,7 +41,7 @@ class Plan:
         for run in planned:
             run.check()
         if self.dry_run:
-            Console().print(table_of(planned))
+            Console().print(table_of(planned, self.processes or len(cores())))
             return
         self.work(planned, imports)
         Console().print(f"Finished: {len(planned)} runs. Try: openteam compare {planned[0].folder.parents[2]}")
@@ -92,12 +93,23 @@ class PlanBars:
             self.bars.bars.update(self.bars.rows[self.names[folder]], visible=False)
 
 
-def table_of(planned: list[PlannedRun]) -> Table:
-    """What would be done."""
+def table_of(planned: list[PlannedRun], processes: int) -> Table:
+    """What would be done, and how long it would take by the speed of earlier runs on this machine."""
     left = unfinished(planned)
     steps = sum(run.settings.steps - (run.step or 0) for run in left)
+    folders = dict.fromkeys((*(run.folder.parents[2] for run in planned), *USUAL))
+    speeds = measured_speeds(folders)
+    times = {run.folder: seconds_for(run.config, run.settings.steps - (run.step or 0), speeds) for run in left}
     title = f"{len(left)} of {len(planned)} runs to do, {steps:,} steps"
-    table = Table(Column("run", overflow="fold"), "steps", "to do", title=title)
+    table = Table(
+        Column("run", overflow="fold"),
+        "steps",
+        "to do",
+        "time",
+        title=title,
+        caption=total_time([*times.values()], processes),
+    )
     for run in planned:
-        table.add_row(str(run.folder), f"{run.settings.steps:,}", what_to_do(run))
+        time = "" if run.finished else in_words(times[run.folder])
+        table.add_row(str(run.folder), f"{run.settings.steps:,}", what_to_do(run), time)
     return table

@@ -16,7 +16,8 @@ from openteam.commands.importing import Imports, command_line, split_imports
 from openteam.commands.running import report_to, resumable, run_with_bar
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
-from openteam.execution.processes import advance_runs, on_accelerator
+from openteam.execution.estimate import forecast
+from openteam.execution.processes import advance_runs, cores, on_accelerator
 from openteam.registry import make, make_algorithm, short_name
 from openteam.storage.imports import import_modules
 from openteam.storage.policies import check_fits
@@ -65,6 +66,8 @@ class Train:
         task = with_teammates(self.task, self.teammates)
         for seed, folder in zip(numbers, folders, strict=True):
             create_run(task, self.algorithm, settings, seed, folder)
+        if not on_accelerator():
+            console.print(forecast(folders, min(self.seeds, len(cores()))), highlight=False)
         with logging_to(self.log, folders) as logger:
             if self.seeds == 1 or on_accelerator():
                 run_with_bar(folders, task.name, logger, self.imports)
