@@ -78,7 +78,7 @@ def colour_of(slot: int) -> str:
     return LEARNER if slot == 0 else TEAMMATES[(slot - 1) % len(TEAMMATES)]
 
 
-def marker(slot: int, row: float, column: float, radius: float, size: int) -> Marker:
+def marker(slot: int, row: int | float, column: int | float, radius: float, size: int) -> Marker:
     """The marker of an agent at a place of the grid; all but the slot are in cells."""
     return Marker(slot, (column + 0.5) / size, (row + 0.5) / size, radius / size, colour_of(slot))
 
