@@ -109,7 +109,7 @@ def draw_panel(
         mean, half = mean_interval(group.curves(split))
         panel.plot(steps, mean, dash, color=colour, linewidth=1.6)
         if len(group.runs) == 2:  # the interval of two is so wide that it says less than the two
-            panel.plot(steps, group.curves(split).T, dash, color=colour, linewidth=0.7, alpha=0.6)
+            panel.plot(steps, group.curves(split).T, dash, color=colour, linewidth=0.6, alpha=0.45)
         elif len(group.runs) > 2 and len(groups) <= BANDS:
             bands.append((steps, mean - half, mean + half, colour))
         ends.append((float(steps[-1]), float(mean[-1]), group.shown, colour))

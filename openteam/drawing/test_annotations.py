@@ -24,7 +24,7 @@ from openteam.drawing.annotations import (
     shorten,
     wrap,
 )
-from openteam.drawing.record import draw_frames, record
+from openteam.drawing.record import draw_frames
 from openteam.teammates import Uniform
 from openteam.views import FullView
 
@@ -94,7 +94,7 @@ def test_a_gain_flashes_green_and_a_loss_red(reward, colour):
 
 
 def test_frames_have_one_size_whoever_is_there_and_marks_are_on_all_but_the_last():
-    episode = record(openteam.UniformRandom(), TASK, seed=1)
+    episode = openteam.record(openteam.UniformRandom(), TASK, seed=1)
     assert [len(part) for part in (episode.states, episode.actions, episode.type_ids)] == [4, 3, 4]
     marked = draw_frames(TASK, episode)
     assert len({frame.size for frame in marked}) == 1
