@@ -7,6 +7,7 @@ two of the committed tasks. Whatever cannot run here (``UNTRIED``) is looked at 
 """
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -87,7 +88,8 @@ def try_all(folder, work):
     for name, run_folder in STANDS_FOR.items():
         shutil.copytree(ROOT / run_folder, folder / name)
     words = [sys.executable, "-c", RUNNER]
-    done = subprocess.run(words, input=json.dumps(work), cwd=folder, capture_output=True, text=True)
+    env = os.environ | {"PYTHONPATH": str(ROOT)}  # this source, wherever it is installed from
+    done = subprocess.run(words, input=json.dumps(work), cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
 
 

@@ -126,7 +126,7 @@ def draw_swatch(frame: Any, x: int, y: int, colour: str, learner: bool) -> None:
     from PIL import Image, ImageDraw
 
     edge = 2 * SWATCH + 6
-    image = Image.new("RGB", (edge * OVERSAMPLE,) * 2, "white")
+    image = Image.new("RGB", (edge * OVERSAMPLE, edge * OVERSAMPLE), "white")
     pen, middle = ImageDraw.Draw(image), edge * OVERSAMPLE / 2
     for radius, fill in [(SWATCH + 2, GOLD)] * learner + [(SWATCH, colour)]:
         reach = radius * OVERSAMPLE

@@ -99,8 +99,8 @@ def keep_world(step: Step) -> tuple[Any, Any, Array, Array, None]:
 
 def keep_belief(step: Step) -> tuple[Any, Any, Array, Array, Belief | None]:
     """The same, and what the learner believed when it acted."""
-    *kept, _ = keep_world(step)
-    return *kept, step.decision.explanation.belief
+    before, after, reward, actions, _ = keep_world(step)
+    return before, after, reward, actions, step.decision.explanation.belief
 
 
 def _pick(tree: Any, episode: int, steps: int) -> list[Any]:
