@@ -41,6 +41,14 @@ def published_at(task: str, algorithm: str, split: str, steps: Sequence[int]) ->
     return float(np.interp(steps, places, means).mean())
 
 
+def published_steps(task: str) -> int | None:
+    """How long the paper trained on this task; None if it did not."""
+    lengths = {
+        name: steps for table in _paper()["tables"] for name, steps in zip(table["tasks"], table["steps"], strict=True)
+    }
+    return lengths.get(task) or lengths.get(task.removesuffix("-released"))
+
+
 @functools.cache
 def _paper() -> dict[str, Any]:
     return json.loads(files("openteam.analysis").joinpath("paper.json").read_text())

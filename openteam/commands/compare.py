@@ -30,7 +30,7 @@ class Compare:
     markdown: Path | None = None
     """Also write the tables there."""
     curves: Path | None = None
-    """Also draw learning curves there: .png, .svg or .pdf."""
+    """Also draw learning curves there: .png, .svg or .pdf; with several tasks one file each, with its name in it."""
     imports: Imports = ()
 
     def __call__(self) -> None:
@@ -56,4 +56,5 @@ class Compare:
         if self.markdown:
             write(self.markdown, "\n".join(map(as_markdown, sheets)))
         if self.curves:
-            draw_comparison(self.curves, comparison)
+            for path in draw_comparison(self.curves, comparison):
+                print(f"Learning curves: {path}")

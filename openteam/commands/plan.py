@@ -28,7 +28,7 @@ class Plan:
     processes: Count | None = None
     """Runs at a time, each pinned to a core of its own; by default one per core."""
     dry_run: bool = False
-    """Only say what would be done."""
+    """Only say what would be done, and how long it would take."""
     imports: Imports = ()
 
     def __call__(self) -> None:
@@ -46,7 +46,7 @@ class Plan:
         for run in planned:
             run.check()
         if self.dry_run:
-            Console().print(table_of(planned))
+            Console().print(table_of(planned, self.processes or len(cores())))
             return
         self.work(planned, imports)
         runs = shlex.quote(str(planned[0].folder.parents[2]))

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.table import Column, Table
 
 from openteam.errors import UserError
+from openteam.execution.estimate import USUAL, in_words, measured_speeds, seconds_for, total_time
 from openteam.execution.plan import PlannedRun, unfinished, what_to_do
 from openteam.training.driver import Progress
 from openteam.training.progress import ProgressBars
@@ -47,12 +48,21 @@ def name_of(run: PlannedRun) -> str:
     return f"{run.folder.parent.name} on {run.task}"
 
 
-def table_of(planned: list[PlannedRun]) -> Table:
-    """What would be done."""
+def table_of(planned: list[PlannedRun], processes: int) -> Table:
+    """What would be done, and how long it would take by the speed of earlier runs on this machine."""
     left = unfinished(planned)
     steps = sum(run.settings.steps - (run.step or 0) for run in left)
-    title = f"{len(left)} of {len(planned)} runs to do, {steps:,} steps"
-    table = Table(Column("run", overflow="fold"), "steps", "to do", title=title)
+    speeds = measured_speeds(dict.fromkeys((*(run.folder.parents[2] for run in planned), *USUAL)))
+    times = {run.folder: seconds_for(run.given, run.settings.steps - (run.step or 0), speeds) for run in left}
+    table = Table(
+        Column("run", overflow="fold"),
+        "steps",
+        "to do",
+        "time",
+        title=f"{len(left)} of {len(planned)} runs to do, {steps:,} steps",
+        caption=total_time([*times.values()], processes),
+    )
     for run in planned:
-        table.add_row(str(run.folder), f"{run.settings.steps:,}", what_to_do(run))
+        time = "" if run.finished else in_words(times[run.folder])
+        table.add_row(str(run.folder), f"{run.settings.steps:,}", what_to_do(run), time)
     return table

@@ -9,7 +9,7 @@ import pytest
 
 import openteam
 from openteam.analysis.compare import compare, overall, read_run
-from openteam.analysis.paper import published, published_at, published_curve
+from openteam.analysis.paper import published, published_at, published_curve, published_steps
 from openteam.cli import run
 from openteam.errors import UserError
 from openteam.rollout.episodes import Episodes
@@ -236,11 +236,22 @@ def test_one_task_alone_is_not_summed_up(three_seeds):
     assert overall(compare([three_seeds]), "best") == []
 
 
-@pytest.mark.parametrize("name", ["x.png", "new/x.svg"])
-def test_learning_curves_are_drawn(three_seeds, name):
+def test_learning_curves_of_one_task_are_one_picture(three_seeds):
+    assert run(["compare", str(three_seeds), "--curves", str(three_seeds / "new/x.svg")]) == 0
+    assert (three_seeds / "new/x.svg").stat().st_size > 5000
+
+
+def test_learning_curves_of_several_tasks_are_a_picture_each_with_the_task_in_its_name(three_seeds, capsys):
     make_run(three_seeds / "wolfpack", [1.0, 2.0], [1.0, 2.0], task="wolfpack", steps=900)
-    assert run(["compare", str(three_seeds), "--curves", str(three_seeds / name)]) == 0
-    assert (three_seeds / name).stat().st_size > 5000
+    assert run(["compare", str(three_seeds), "--curves", str(three_seeds / "x.png")]) == 0
+    pictures = sorted(path.name for path in three_seeds.glob("*.png"))
+    assert pictures == ["x-lbf.png", "x-wolfpack.png"]
+    assert all(name in capsys.readouterr().out.replace("\n", "") for name in pictures[:1])
+
+
+def test_the_papers_values_stand_at_their_own_number_of_steps():
+    assert [published_steps(name) for name in ("lbf-released", "fortattack-released")] == [6_400_000, 16_000_000]
+    assert published_steps("fortattack") is None
 
 
 @pytest.mark.parametrize(

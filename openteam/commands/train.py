@@ -56,13 +56,16 @@ class Train:
         settings = self.check()
         from openteam.commands.parts import build, with_teammates
         from openteam.commands.running import report_to, resumable, run_with_bar
-        from openteam.execution.processes import advance_runs, on_accelerator
+        from openteam.execution.estimate import forecast
+        from openteam.execution.processes import advance_runs, cores, on_accelerator
         from openteam.training.driver import create_runs
         from openteam.training.progress import ProgressBars
 
         parts = build(self.task, self.algorithm, self.changes)
         task = with_teammates(parts.task, self.teammates)
         create_runs(task, parts.algorithm, settings, range(self.seed, self.seed + self.seeds), self.out)
+        if not on_accelerator():
+            print(forecast(self.folders, min(self.seeds, len(cores()))))
         label = f"{short_name(self.algorithm)} on {task.name}"
         with logging_to(self.log, self.folders) as logger:
             if self.seeds == 1 or on_accelerator():

@@ -1,6 +1,7 @@
 """The physics of bodies in slots."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
@@ -72,6 +73,26 @@ class Drawable(Protocol):
 
     def text(self, state: Any) -> str:
         """The same as text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Where a picture shows an agent, as parts of its width and height, and in which colour."""
+
+    slot: int
+    x: float
+    y: float
+    radius: float  # as a part of the width
+    colour: str
+
+
+@runtime_checkable
+class Markable(Protocol):
+    """A drawable world that says where its picture shows agents, so that their types and actions can be marked."""
+
+    def markers(self, state: Any) -> list[Marker]:
+        """All agents that are present."""
         ...
 
 

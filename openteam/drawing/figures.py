@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Okabe and Ito's, which people with any colour vision can tell apart."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6BB1")
+"""Okabe and Ito's, which people with any colour vision can tell apart, but for yellow: names are written in them."""
 
 
 def check_picture(path: Path) -> None:

@@ -17,32 +17,43 @@ from jaxtyping import Array, Bool, UInt8
 
 from openteam.core.policy import AbstractPolicy, Belief
 from openteam.core.random import key as make_key
-from openteam.core.world import Drawable
-from openteam.drawing.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts
+from openteam.core.world import Drawable, Markable
+from openteam.drawing.annotations import LINE, QUIET, Notes, annotate, explain_marks, wrap, write
+from openteam.drawing.ghosts import believed_agents, check_ghosts, draw_ghosts
 from openteam.errors import UserError
 from openteam.rollout.episodes import Step, check_not_traced, play
 from openteam.task import Task
+from openteam.views.full import FullView
 
 ENDINGS = (".gif", ".mp4", ".png")
-DIMMED = 0.55  # the brightness of what the learner does not see
-CAPTION = 28  # pixels above a picture
-LETTERS = range(14, 5, -1)  # sizes of its font: the largest with which it fits
+FOG, THICKNESS = (168, 174, 184), 0.45  # its colour over what the learner does not see, and how opaque it is
 SHEET_COLUMNS, SHEET_FRAMES = 4, 12  # of one episode on a sheet
 SHEET_WIDTH = 320  # pixels of a picture on a sheet, at most
 GAP = 12  # pixels between pictures on a sheet
 
 
 class Recording:
-    """An episode of n steps: n + 1 world states, n rewards of the learner, who that is, and maybe what it believed.
+    """An episode of n steps: n + 1 world states, n rewards of the learner, and who that is.
 
-    Beliefs are those held when acting, so the last state has none.
+    As far as they were recorded: beliefs and everybody's actions, which the last state has none of, and everybody's
+    types, by state and slot.
     """
 
-    def __init__(self, states: list[Any], rewards: np.ndarray, learner: str = "", beliefs: Sequence[Belief] = ()):
+    def __init__(
+        self,
+        states: list[Any],
+        rewards: np.ndarray,
+        learner: str = "",
+        beliefs: Sequence[Belief] = (),
+        actions: Sequence[np.ndarray] = (),
+        type_ids: Sequence[np.ndarray] = (),
+    ):
         self.states = states
         self.rewards = rewards
         self.learner = learner
         self.beliefs = beliefs
+        self.actions = actions
+        self.type_ids = type_ids
 
     def __repr__(self) -> str:
         who = f"{self.learner}: " if self.learner else ""
@@ -54,7 +65,8 @@ class Recording:
 
     def until(self, step: int) -> Recording:
         """Its first steps."""
-        return Recording(self.states[: step + 1], self.rewards[:step], self.learner, self.beliefs[: step + 1])
+        kept = (self.beliefs[: step + 1], self.actions[: step + 1], self.type_ids[: step + 1])
+        return Recording(self.states[: step + 1], self.rewards[:step], self.learner, *kept)
 
 
 def record_all(
@@ -72,19 +84,23 @@ def record_all(
     played = jax.device_get(play(task, policy, make_key(seed), episodes, keep_belief if belief else keep_world))
     recordings = []
     for number, length in enumerate(played.lengths.tolist()):
-        before, after, rewards, held = (_pick(part, number, length) for part in played.kept)
-        recordings.append(Recording([before[0], *after], np.array(rewards), learner, held if belief else ()))
+        envs, after, rewards, actions, held = (_pick(part, number, length) for part in played.kept)
+        states, type_ids = zip(*(envs[:1] + after), strict=True)
+        beliefs = held if belief else ()
+        recordings.append(Recording([*states], np.array(rewards), learner, beliefs, actions, type_ids))
     return recordings
 
 
-def keep_world(step: Step) -> tuple[Any, Any, Array, None]:
-    """The world before and after a step, and the learner's reward."""
-    return step.env.world, step.after.world, step.timestep.reward, None
+def keep_world(step: Step) -> tuple[Any, Any, Array, Array, None]:
+    """World and types before and after a step, the learner's reward, and everybody's actions."""
+    before, after = ((env.world, env.type_ids) for env in (step.env, step.after))
+    return before, after, step.timestep.reward, step.truth.actions, None
 
 
-def keep_belief(step: Step) -> tuple[Any, Any, Array, Belief | None]:
+def keep_belief(step: Step) -> tuple[Any, Any, Array, Array, Belief | None]:
     """The same, and what the learner believed when it acted."""
-    return step.env.world, step.after.world, step.timestep.reward, step.decision.explanation.belief
+    before, after, reward, actions, _ = keep_world(step)
+    return before, after, reward, actions, step.decision.explanation.belief
 
 
 def _pick(tree: Any, episode: int, steps: int) -> list[Any]:
@@ -149,25 +165,35 @@ def write_sheet(path: Path, task: Task, *recordings: Recording, frames: int = SH
     for recording in recordings:
         last = len(recording.states) - 1
         chosen = np.linspace(0, last, min(last + 1, frames)).round().astype(int).tolist()
-        pictures = draw_frames(task, recording, chosen, SHEET_WIDTH)
+        pictures = draw_frames(task, recording, chosen, SHEET_WIDTH, key=False)
         rows += [pictures[first : first + SHEET_COLUMNS] for first in range(0, len(chosen), SHEET_COLUMNS)]
-    from PIL import Image
+    from PIL import Image, ImageDraw
 
     width, height = (edge + GAP for edge in rows[0][0].size)
-    sheet = Image.new("RGB", (max(map(len, rows)) * width - GAP, len(rows) * height - GAP), "white")
+    whole = max(map(len, rows)) * width - GAP
+    lines = wrap(key_of(task, recordings[0]), whole - 16)
+    sheet = Image.new("RGB", (whole, len(rows) * height - GAP + len(lines) * LINE), "white")
     for row, pictures in enumerate(rows):
         for column, picture in enumerate(pictures):
             sheet.paste(picture, (column * width, row * height))
+    for number, line in enumerate(reversed(lines)):
+        write(ImageDraw.Draw(sheet), 8, sheet.height - LINE * (number + 0.5), line, QUIET)
     sheet.save(path, optimize=True)
 
 
 def draw_frames(
-    task: Task, recording: Recording, chosen: Sequence[int] | None = None, width: int | None = None
+    task: Task,
+    recording: Recording,
+    chosen: Sequence[int] | None = None,
+    width: int | None = None,
+    *,
+    key: bool = True,
 ) -> list[Any]:
-    """Pictures of the chosen states, by default all, what the learner does not see dimmed, at most so wide.
+    """Pictures of the chosen states, by default all, with fog over what the learner does not see, at most so wide.
 
-    Above them stand the task or who the learner is, the step, the return so far, and how many agents are present.
-    Where a belief was recorded, ghosts show it, and how many agents it counts is written in their colour.
+    Above them stand the task or who the learner is, the step, the return so far, and how many agents are present; on
+    them everybody's next action and the learner's reward; below them everybody's type and, with ``key``, what the
+    marks mean. Where a belief was recorded, ghosts show it, and how many agents it counts is written in their colour.
     """
     if not isinstance(task.world, Drawable):
         raise UserError(f"{type(task.world).__name__} cannot draw itself: give it methods rgb(state) and text(state).")
@@ -176,39 +202,46 @@ def draw_frames(
     except ImportError:
         raise UserError("An animation needs Pillow. Install it: pip install 'openteam[plots]'") from None
     sees, learner = eqx.filter_jit(task.view.sees), jnp.zeros((), jnp.int32)
-    returns = np.concatenate([[0.0], np.cumsum(recording.rewards)])
-    frames = []
+    words, frames = key_of(task, recording) if key else "", []
     for number in range(len(recording.states)) if chosen is None else chosen:
-        state, who = recording.states[number], recording.learner or task.name
-        caption = f"{who}   step {number:2d}   return {returns[number]:.4g}   agents {int(state.present.sum())}"
+        state = recording.states[number]
         pixels = dim(task.world.rgb(state), np.asarray(sees(task.world, state, learner)))
-        note = "   believed -" if recording.beliefs else ""
         if number < len(recording.beliefs):
-            belief = recording.beliefs[number]
-            pixels, note = draw_ghosts(pixels, task.world, belief), f"   believed {believed_agents(belief):.1f}"
+            pixels = draw_ghosts(pixels, task.world, recording.beliefs[number])
         picture = Image.fromarray(pixels)
         picture.thumbnail((width or picture.width, picture.height), Image.Resampling.LANCZOS)
-        frames.append(_with_caption(picture, caption, note))
+        frames.append(annotate(picture, task, notes_on(task, recording, number), words))
     return frames
+
+
+def notes_on(task: Task, recording: Recording, number: int) -> Notes:
+    """What is known of one state of an episode."""
+    state, belief = recording.states[number], "   believed -" if recording.beliefs else ""
+    if number < len(recording.beliefs):
+        belief = f"   believed {believed_agents(recording.beliefs[number]):.1f}"
+    total, present = recording.rewards[:number].sum(), int(state.present.sum())
+    return Notes(
+        who=recording.learner or task.name,
+        numbers=f"step {number}   return {total:.4g}   agents {present}",
+        believed=belief,
+        markers=task.world.markers(state) if isinstance(task.world, Markable) else (),
+        type_names=[task.pool.names[n] for n in recording.type_ids[number].tolist()] if recording.type_ids else (),
+        actions=recording.actions[number] if number < len(recording.actions) else None,
+        reward=float(recording.rewards[number - 1]) if number else 0.0,
+    )
+
+
+def key_of(task: Task, recording: Recording) -> str:
+    """What the marks of an episode's pictures mean."""
+    if not recording.type_ids:
+        return ""
+    return explain_marks(task, hidden=not isinstance(task.view, FullView), believed=bool(recording.beliefs))
 
 
 def dim(
     picture: UInt8[np.ndarray, "height width 3"], bright: Bool[np.ndarray, "rows columns"]
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """The picture with all parts darkened that are not bright; the mask is scaled to it."""
+    """The picture with fog over all parts that are not bright; the mask is scaled to it."""
     height, width = (np.arange(edge) * parts // edge for edge, parts in zip(picture.shape, bright.shape, strict=False))
-    light = np.where(bright[np.ix_(height, width)], 1.0, DIMMED)
-    return (picture * light[..., None]).round().astype(np.uint8)
-
-
-def _with_caption(picture: Any, caption: str, note: str = "") -> Any:
-    from PIL import Image, ImageDraw, ImageFont
-
-    whole = Image.new("RGB", (picture.width, picture.height + CAPTION), "white")
-    whole.paste(picture, (0, CAPTION))
-    pen, fonts = ImageDraw.Draw(whole), [ImageFont.load_default(size) for size in LETTERS]
-    fitting = (font for font in fonts if pen.textlength(caption + note, font) <= picture.width - 16)
-    font = next(fitting, fonts[-1])
-    pen.text((8, CAPTION / 2), caption, fill="#333333", font=font, anchor="lm")
-    pen.text((8 + pen.textlength(caption, font), CAPTION / 2), note, fill=GHOST, font=font, anchor="lm")
-    return whole
+    fog = np.where(bright[np.ix_(height, width)], 0.0, THICKNESS)[..., None]
+    return (picture * (1 - fog) + np.array(FOG) * fog).round().astype(np.uint8)

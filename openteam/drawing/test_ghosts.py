@@ -12,8 +12,9 @@ import openteam
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.commands.record import Record
 from openteam.core.policy import AbstractMemoryless, Belief, Decision, Explanation
+from openteam.drawing.annotations import CAPTION
 from openteam.drawing.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts, locating
-from openteam.drawing.record import CAPTION, draw_frames, record_all
+from openteam.drawing.record import draw_frames, record_all
 from openteam.errors import UserError
 from openteam.teammates import Uniform
 
@@ -118,7 +119,7 @@ def test_an_episode_is_the_same_with_and_without_its_beliefs(episode, plain):
 
 
 def test_pictures_have_ghosts_around_who_is_believed_in_until_the_last_state(episode, plain):
-    haunted, empty = (np.stack(draw_frames(TASK, one))[:, CAPTION:-1, :-1] for one in (episode, plain))
+    haunted, empty = (np.stack(draw_frames(TASK, one))[:, CAPTION : CAPTION + 240, :240] for one in (episode, plain))
     changed = (haunted != empty).any(-1).reshape(5, 5, 48, 5, 48).any((2, 4))
     for state, cells in zip(episode.states[:-1], changed, strict=False):
         assert {tuple(cell) for cell in np.argwhere(cells)} == {tuple(cell) for cell in state.position[1:].tolist()}

@@ -12,10 +12,12 @@ from PIL import Image
 
 import openteam
 from openteam.commands.record import Record, caption_of, find_policy
+from openteam.drawing.annotations import CAPTION, LINE
 from openteam.drawing.record import (
-    DIMMED,
+    FOG,
     GAP,
     SHEET_WIDTH,
+    THICKNESS,
     Recording,
     dim,
     draw_frames,
@@ -91,10 +93,10 @@ def test_an_mp4_without_ffmpeg_is_told_in_one_sentence(episodes, tmp_path, monke
 
 def test_a_sheet_shows_every_episode_from_its_first_to_its_last_frame(episodes, tmp_path):
     write_recordings(tmp_path / "x.png", SHORT, episodes)
-    frames = [draw_frames(SHORT, episode, width=SHEET_WIDTH) for episode in episodes]
+    frames = [draw_frames(SHORT, episode, width=SHEET_WIDTH, key=False) for episode in episodes]
     width, height = frames[0][0].size
     with Image.open(tmp_path / "x.png") as sheet:
-        assert sheet.size == (4 * width + 3 * GAP, 6 * height + 5 * GAP)
+        assert sheet.size == (4 * width + 3 * GAP, 6 * height + 5 * GAP + LINE)  # a line says what marks mean
 
         def at(row, column):
             left, top = column * (width + GAP), row * (height + GAP)
@@ -123,7 +125,7 @@ def test_a_sheet_has_as_many_frames_as_asked_for_but_at_least_two(episodes, tmp_
 
 def test_the_first_steps_of_an_episode_are_a_recording_too(episodes):
     start = episodes[0].until(3)
-    assert len(start.states) == 4
+    assert len(start.states) == len(start.type_ids) == 4
     assert (start.rewards == episodes[0].rewards[:3]).all()
 
 
@@ -136,14 +138,22 @@ def test_a_mask_of_cells_dims_all_pixels_of_the_others():
     picture = np.full((7, 7, 3), 200, np.uint8)
     dimmed = dim(picture, np.array([[True, False], [False, False]]))
     assert (dimmed[:4, :4] == 200).all()
-    assert (dimmed[4:] == round(200 * DIMMED)).all()
-    assert (dimmed[:, 4:] == round(200 * DIMMED)).all()
+    foggy = np.round(200 * (1 - THICKNESS) + THICKNESS * np.array(FOG))
+    assert (dimmed[4:] == foggy).all()
+    assert (dimmed[:, 4:] == foggy).all()
+
+
+def test_fog_is_light_enough_to_see_through():
+    black, white = (dim(np.full((1, 1, 3), shade, np.uint8), np.array([[False]])) for shade in (0, 255))
+    assert white.min() > 200
+    assert (white.astype(int) - black).min() > 127
 
 
 def test_what_the_learner_cannot_see_is_dimmed_in_the_picture_and_nothing_else(episodes):
     episode = episodes[0]
     row, column = episode.states[0].position[0].tolist()
-    whole, partial = (np.asarray(draw_frames(task, episode)[0])[28:] for task in (SHORT, PARTIAL))
+    bare = Recording(episode.states, episode.rewards)  # without marks, which fog does not cover
+    whole, partial = (np.asarray(draw_frames(task, bare)[0])[CAPTION:] for task in (SHORT, PARTIAL))
     for cell in np.ndindex(8, 8):
         middle = tuple(slice(48 * at + 4, 48 * at + 44) for at in cell)
         seen = max(abs(cell[0] - row), abs(cell[1] - column)) <= 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from openteam.core.world import Marker
 from openteam.errors import UserError
 
 BACKGROUND, LINES, LEARNER, GOLD = "#fbfaf6", "#e3dfd4", "#22304f", "#f2b134"
@@ -72,11 +73,21 @@ def ring(number: int, count: int) -> tuple[float, float, float]:
     return float(reach * np.cos(angle)), float(reach * np.sin(angle)), float(0.95 * reach * np.sin(np.pi / count))
 
 
+def colour_of(slot: int) -> str:
+    """The colour of whoever is in a slot."""
+    return LEARNER if slot == 0 else TEAMMATES[(slot - 1) % len(TEAMMATES)]
+
+
+def marker(slot: int, row: int | float, column: int | float, radius: float, size: int) -> Marker:
+    """The marker of an agent at a place of the grid; all but the slot are in cells."""
+    return Marker(slot, (column + 0.5) / size, (row + 0.5) / size, radius / size, colour_of(slot))
+
+
 def draw_agent(pen: Any, x: float, y: float, r: float, slot: int) -> None:
     """A disc in the colour of its slot; the learner's is dark, with a golden ring and a crown."""
     if slot == 0:
         crown = ((-0.6, -0.7), (-0.7, -1.28), (-0.3, -1.0), (0, -1.38), (0.3, -1.0), (0.7, -1.28), (0.6, -0.7))
         pen.polygon([(x + right * r, y + down * r) for right, down in crown], fill=GOLD)
-        pen.ellipse((x - r, y - r, x + r, y + r), fill=LEARNER, outline=GOLD, width=round(0.15 * r))
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=colour_of(slot), outline=GOLD, width=round(0.15 * r))
     else:
-        pen.ellipse((x - r, y - r, x + r, y + r), fill=TEAMMATES[(slot - 1) % len(TEAMMATES)])
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=colour_of(slot))

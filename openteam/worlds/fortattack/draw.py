@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from openteam.core.world import Marker
 from openteam.worlds.fortattack.arena import Arena
 from openteam.worlds.fortattack.movement import Movement
 from openteam.worlds.fortattack.shooting import Shooting
@@ -12,6 +13,8 @@ from openteam.worlds.fortattack.state import FortState, is_guard
 
 GROUND, WALL, FORT, FORT_EDGE = "#f6f4ee", "#8d8778", "#c9d8ea", "#6f93bd"
 GUARD, ATTACKER, INK, GOLD = "#2f9a57", "#d6453d", "#22304f", "#f2b134"
+RING = 1.5  # of the learner, in radii of an agent
+MARGIN = 0.05  # of wall around the arena
 CELL = 0.1  # of the arena, per character
 ARROWS = "→↗↑↖←↙↓↘"
 
@@ -65,6 +68,18 @@ def to_rgb(
     return np.round(sheet.image).astype(np.uint8)
 
 
+def markers(state: FortState, arena: Arena, movement: Movement) -> list[Marker]:
+    """Where the picture shows guards and attackers."""
+    width, height = 2 * (arena.half_width + MARGIN), 2 * (arena.half_height + MARGIN)
+    team = [GUARD if guard else ATTACKER for guard in is_guard(len(state.present))]
+    radius = [RING * movement.radius, *[movement.radius] * (len(team) - 1)]
+    return [
+        Marker(slot, 0.5 + x / width, 0.5 - y / height, radius[slot] / width, team[slot])
+        for slot, (x, y) in enumerate(np.asarray(state.position, float).tolist())
+        if state.present[slot]
+    ]
+
+
 class Sheet:
     """Pixels, their coordinates in the arena, and how many there are per unit. Parts of a sheet are views of it."""
 
@@ -87,9 +102,9 @@ class Sheet:
         self.image += (opacity * coverage)[..., None] * (rgb(colour) - self.image)
 
 
-def blank(arena: Arena, pixels: int, margin: float = 0.05) -> Sheet:
+def blank(arena: Arena, pixels: int) -> Sheet:
     """The empty arena: walls, ground and fort."""
-    height, width = (round(2 * (half + margin) * pixels) for half in (arena.half_height, arena.half_width))
+    height, width = (round(2 * (half + MARGIN) * pixels) for half in (arena.half_height, arena.half_width))
     row, column = np.mgrid[0:height, 0:width] + 0.5
     image = np.broadcast_to(rgb(WALL), (height, width, 3)).copy()
     sheet = Sheet(image, (column - width / 2) / pixels, (height / 2 - row) / pixels, pixels)
@@ -103,7 +118,7 @@ def blank(arena: Arena, pixels: int, margin: float = 0.05) -> Sheet:
 def draw_agent(near: Sheet, radius: float, ahead: np.ndarray, colour: str, learner: bool) -> None:
     """A disc in its team's colour with a line along its heading; the learner's has a golden ring."""
     if learner:
-        near.paint(near.cover(disc(near, 1.5 * radius)), GOLD)
+        near.paint(near.cover(disc(near, RING * radius)), GOLD)
         near.paint(near.cover(disc(near, 1.18 * radius)), INK)
     near.paint(near.cover(disc(near, radius)), colour)
     near.paint(near.cover(bar(near, np.zeros(2), radius * ahead, 0.2 * radius)), "#ffffff")

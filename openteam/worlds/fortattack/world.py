@@ -12,10 +12,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.layout import Entry, Layout
 from openteam.core.parts import Parts
-from openteam.core.world import AbstractWorld
+from openteam.core.world import AbstractWorld, Marker
 from openteam.errors import UserError
 from openteam.worlds.fortattack.arena import Arena, heading
-from openteam.worlds.fortattack.draw import to_rgb, to_text
+from openteam.worlds.fortattack.draw import markers, to_rgb, to_text
 from openteam.worlds.fortattack.movement import Movement
 from openteam.worlds.fortattack.rewards import AbstractRewards, Events, SparseRewards
 from openteam.worlds.fortattack.shooting import Shooting
@@ -144,6 +144,9 @@ class FortAttack(AbstractWorld[FortState]):
 
     def rgb(self, state: FortState) -> np.ndarray:
         return to_rgb(state, self.arena, self.movement, self.shooting)
+
+    def markers(self, state: FortState) -> list[Marker]:
+        return markers(state, self.arena, self.movement)
 
     def text(self, state: FortState) -> str:
         return to_text(state, self.arena)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import UInt8
 
+from openteam.core.world import Marker
 from openteam.errors import UserError
 from openteam.worlds.grid_drawing import (
     OVERSAMPLE,
@@ -21,6 +22,7 @@ from openteam.worlds.grid_drawing import (
     centre,
     draw_agent,
     letters,
+    marker,
     read_cells,
     ring,
     slot_of,
@@ -67,15 +69,28 @@ def from_text(text: str, slots: int | None = None, foods: int | None = None) -> 
 
 def to_rgb(state: ForagingState, size: int, pixels: int = 48) -> UInt8[np.ndarray, "height width 3"]:
     """The grid as a picture with ``pixels`` per cell: foods are apples, agents are discs, the learner has a crown."""
-    unit, everyone = pixels * OVERSAMPLE, bodies(state)
+    unit = pixels * OVERSAMPLE
     image, pen = blank_grid(size, unit)
-    for row, column, level, slot in everyone:
-        sharing = [other for *cell, _, other in everyone if cell == [row, column]]
-        right, down, radius = ring(sharing.index(slot), len(sharing))
-        (x, y), r = centre((row + down, column + right), unit), radius * unit
+    for row, column, radius, level, slot in placed(state):
+        (x, y), r = centre((row, column), unit), radius * unit
         draw_agent(pen, x, y, r, slot) if slot >= 0 else draw_apple(pen, x, y, r)
         write(pen, x, y, r, level)
     return np.array(image.reduce(OVERSAMPLE))
+
+
+def markers(state: ForagingState, size: int) -> list[Marker]:
+    """Where the picture shows agents."""
+    return [marker(slot, row, column, radius, size) for row, column, radius, _, slot in placed(state) if slot >= 0]
+
+
+def placed(state: ForagingState) -> list[tuple[float, float, float, int, int]]:
+    """Row, column, radius, level and slot of everything that is drawn, in cells; those who share one side by side."""
+    everyone, found = bodies(state), []
+    for row, column, level, slot in everyone:
+        sharing = [other for *cell, _, other in everyone if cell == [row, column]]
+        right, down, radius = ring(sharing.index(slot), len(sharing))
+        found.append((row + down, column + right, radius, level, slot))
+    return found
 
 
 def draw_apple(pen: Any, x: float, y: float, r: float) -> None:

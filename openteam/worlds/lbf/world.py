@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.layout import Entry, Layout
-from openteam.core.world import AbstractWorld
+from openteam.core.world import AbstractWorld, Marker
 from openteam.errors import UserError
-from openteam.worlds.lbf.draw import to_rgb, to_text
+from openteam.worlds.lbf.draw import markers, to_rgb, to_text
 from openteam.worlds.lbf.rules import effective, transition
 from openteam.worlds.lbf.start import draw_level, start_state
 from openteam.worlds.lbf.state import ACTION_NAMES, ForagingState
@@ -111,6 +111,9 @@ class Foraging(AbstractWorld[ForagingState]):
 
     def rgb(self, state: ForagingState) -> np.ndarray:
         return to_rgb(state, self.size)
+
+    def markers(self, state: ForagingState) -> list[Marker]:
+        return markers(state, self.size)
 
     def text(self, state: ForagingState) -> str:
         return to_text(state, self.size)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import UInt8
 
+from openteam.core.world import Marker
 from openteam.errors import UserError
 from openteam.worlds.grid_drawing import (
     OVERSAMPLE,
@@ -21,6 +22,7 @@ from openteam.worlds.grid_drawing import (
     centre,
     draw_agent,
     letters,
+    marker,
     read_cells,
     ring,
     slot_of,
@@ -72,12 +74,24 @@ def to_rgb(state: NavigationState, size: int, pixels: int = 40) -> UInt8[np.ndar
     image, pen = blank_grid(size, unit)
     for cell in np.asarray(state.destination).tolist():
         draw_target(pen, *centre(cell, unit), 0.48 * unit)
-    for cell, slots in standing(state).items():
-        x, y = centre(cell, unit)
+    for row, column, radius, slot in placed(state):
+        draw_agent(pen, *centre((row, column), unit), radius * unit, slot)
+    return np.array(image.reduce(OVERSAMPLE))
+
+
+def markers(state: NavigationState, size: int) -> list[Marker]:
+    """Where the picture shows agents."""
+    return [marker(slot, row, column, radius, size) for row, column, radius, slot in placed(state)]
+
+
+def placed(state: NavigationState) -> list[tuple[float, float, float, int]]:
+    """Row, column, radius and slot of everybody, in cells; those who share one side by side."""
+    found = []
+    for (row, column), slots in standing(state).items():
         for number, slot in enumerate(slots):
             right, down, radius = ring(number, len(slots))
-            draw_agent(pen, x + right * unit, y + down * unit, 0.85 * radius * unit, slot)
-    return np.array(image.reduce(OVERSAMPLE))
+            found.append((row + down, column + right, 0.85 * radius, slot))
+    return found
 
 
 def draw_target(pen: Any, x: float, y: float, r: float) -> None:

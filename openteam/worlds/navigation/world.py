@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.layout import Entry, Layout
-from openteam.core.world import AbstractWorld
+from openteam.core.world import AbstractWorld, Marker
 from openteam.errors import UserError
-from openteam.worlds.navigation.draw import to_rgb, to_text
+from openteam.worlds.navigation.draw import markers, to_rgb, to_text
 from openteam.worlds.navigation.rules import outcome
 from openteam.worlds.navigation.start import draw_destinations
 from openteam.worlds.navigation.state import ACTION_NAMES, DESTINATIONS, HIDDEN, NavigationState
@@ -114,6 +114,9 @@ class Navigation(AbstractWorld[NavigationState]):
 
     def rgb(self, state: NavigationState) -> np.ndarray:
         return to_rgb(state, self.size)
+
+    def markers(self, state: NavigationState) -> list[Marker]:
+        return markers(state, self.size)
 
     def text(self, state: NavigationState) -> str:
         return to_text(state, self.size)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import UInt8
 
+from openteam.core.world import Marker
 from openteam.errors import UserError
 from openteam.worlds.grid_drawing import (
     OVERSAMPLE,
@@ -21,6 +22,7 @@ from openteam.worlds.grid_drawing import (
     centre,
     draw_agent,
     letters,
+    marker,
     read_cells,
     slot_of,
     write_cells,
@@ -28,6 +30,7 @@ from openteam.worlds.grid_drawing import (
 from openteam.worlds.wolfpack.state import WolfpackState
 
 ARROWS = "^>v<"
+BODY = 0.33  # radius of hunters and prey, in cells
 FUR, BELLY, CAUGHT = "#c8803c", "#f3d9b8", "#b8b0a4"
 
 
@@ -76,11 +79,17 @@ def to_rgb(state: WolfpackState, size: int, pixels: int = 40) -> UInt8[np.ndarra
     for number, cell in enumerate(np.asarray(state.prey_position).tolist()):
         if state.shown[number]:
             colour = CAUGHT if state.captured[number] else FUR
-            draw_prey(pen, *centre(cell, unit), 0.33 * unit, int(state.facing[number]), colour)
+            draw_prey(pen, *centre(cell, unit), BODY * unit, int(state.facing[number]), colour)
     for slot, cell in enumerate(np.asarray(state.position).tolist()):
         if state.present[slot]:
-            draw_agent(pen, *centre(cell, unit), 0.33 * unit, slot)
+            draw_agent(pen, *centre(cell, unit), BODY * unit, slot)
     return np.array(image.reduce(OVERSAMPLE))
+
+
+def markers(state: WolfpackState, size: int) -> list[Marker]:
+    """Where the picture shows hunters."""
+    cells = enumerate(np.asarray(state.position).tolist())
+    return [marker(slot, row, column, BODY, size) for slot, (row, column) in cells if state.present[slot]]
 
 
 def draw_prey(pen: Any, x: float, y: float, r: float, facing: int, colour: str) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.layout import Entry, Layout
-from openteam.core.world import AbstractWorld
+from openteam.core.world import AbstractWorld, Marker
 from openteam.errors import UserError
-from openteam.worlds.wolfpack.draw import to_rgb, to_text
+from openteam.worlds.wolfpack.draw import markers, to_rgb, to_text
 from openteam.worlds.wolfpack.prey import AbstractPrey, FleeingPrey
 from openteam.worlds.wolfpack.rules import effective, rewards, transition
 from openteam.worlds.wolfpack.start import admit, respawn, start_state
@@ -103,6 +103,9 @@ class Wolfpack(AbstractWorld[WolfpackState]):
 
     def rgb(self, state: WolfpackState) -> np.ndarray:
         return to_rgb(state, self.size)
+
+    def markers(self, state: WolfpackState) -> list[Marker]:
+        return markers(state, self.size)
 
     def text(self, state: WolfpackState) -> str:
         return to_text(state, self.size)
