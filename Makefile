@@ -1,7 +1,7 @@
 # Both targets set everything up by themselves, from a bare Python 3.11 or newer.
 PYTHON ?= python3
 
-.PHONY: demo test clean
+.PHONY: demo test floors clean
 
 demo: .venv/.plots
 	rm -rf demo
@@ -14,8 +14,15 @@ test: .venv/.test
 	.venv/bin/lint-imports
 	.venv/bin/pytest -q -n 2 --dist worksteal
 
+# The oldest versions that pyproject.toml allows; `make test` has the newest that are known to work.
+floors:
+	$(PYTHON) -m venv --clear .venv-floors
+	$(PYTHON) tests/floors.py > .venv-floors/constraints.txt
+	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -e . -c .venv-floors/constraints.txt
+	.venv-floors/bin/python tests/floors.py try
+
 clean:
-	rm -rf .venv demo
+	rm -rf .venv .venv-floors demo
 
 .venv/.%: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("openteam needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
