@@ -16,5 +16,14 @@ from jaxtyping import install_import_hook
 install_import_hook("openteam", "beartype.beartype")
 
 import jax  # noqa: E402
+import pytest  # noqa: E402
 
 jax.config.update("jax_debug_key_reuse", True)
+
+
+@pytest.fixture(scope="session")
+def users_env(tmp_path_factory) -> dict[str, str]:
+    """A command as users have it: compiled with care, and one cache for all commands of all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(shared / "cache"), "COLUMNS": "200"}

@@ -1,17 +1,23 @@
-"""The command line: a table of commands, each imported only when it is asked for."""
+"""The command line: a table of commands, each imported only when it is asked for.
+
+What can be answered without JAX is answered without it: help, lists and mistakes take no longer than Python itself.
+So the module of a command holds its flags and checks, and imports what does the work when it is called.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import platform
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
+from importlib.metadata import version
 
+from openteam.catalogue import did_you_mean
 from openteam.errors import UserError
 
 COMMANDS: dict[str, str] = {
-    "train": "train TASK ALGORITHM --out RUN: train a learner; --help lists every setting",
+    "train": "train TASK ALGORITHM --out RUN: train a learner",
     "resume": "resume RUN: go on with an interrupted run",
     "evaluate": "evaluate RUN --split larger --episodes 480: returns of a trained policy",
     "list": "list: tasks, splits, algorithms",
@@ -19,7 +25,7 @@ COMMANDS: dict[str, str] = {
     "compare": "compare RUNS --curves x.png: means and intervals over seeds beside the paper's, learning curves",
     "beliefs": "beliefs RUNS --curves x.png: what runs believe about what they cannot see, against the truth",
     "plan": "plan FILE: many runs at once, one per core; skips what is finished, resumes what is not",
-    "teammates": "teammates list|check|train|clone|add: the types that teammates can have",
+    "teammates": "teammates list|check|train|clone|add|duel: the types that teammates can have",
     "bench": "bench: speed, as ratios to plain matrix products on this machine",
     "demo": "demo: train, evaluate and draw, in a few minutes",
 }
@@ -27,12 +33,12 @@ COMMANDS: dict[str, str] = {
 
 def parse(name: str, words: list[str]) -> Callable[[], None]:
     """A command with its settings. Its module has a ``parse`` of its own, or a dataclass that is named after it."""
-    import tyro
-
     module = importlib.import_module(f"openteam.commands.{name}")
     if hasattr(module, "parse"):
         return module.parse(words)
-    return tyro.cli(getattr(module, name.capitalize()), prog=f"openteam {name}", args=words)
+    from openteam.commands.flags import parse_flags
+
+    return parse_flags(getattr(module, name.capitalize()), f"openteam {name}", words)
 
 
 def usage() -> str:
@@ -41,15 +47,22 @@ def usage() -> str:
     return f"Open ad hoc teamwork: agents that join teams they have never met.\n\n{lines}\n\nEach has --help."
 
 
+def versions() -> str:
+    """What a report of a problem should say."""
+    return f"openteam {version('openteam')}, jax {version('jax')}, Python {platform.python_version()}"
+
+
 def run(words: list[str]) -> int:
     """Run one command; the exit code."""
-    if not words or words[0] in ("-h", "--help"):
+    if not words or words[0] in ("-h", "--help", "help"):
         print(usage())
+        return 0
+    if words[0] in ("-V", "--version"):
+        print(versions())
         return 0
     try:
         if words[0] not in COMMANDS:
-            close = get_close_matches(words[0], COMMANDS, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(words[0], COMMANDS)
             raise UserError(f"There is no command '{words[0]}'.{hint} Commands: {', '.join(COMMANDS)}.")
         parse(words[0], words[1:])()
     except UserError as error:
@@ -58,6 +71,8 @@ def run(words: list[str]) -> int:
     except KeyboardInterrupt:
         print("openteam: interrupted.", file=sys.stderr)
         return 2
+    except SystemExit as stop:  # flags are parsed by tyro, which prints help and mistakes by itself
+        return stop.code if isinstance(stop.code, int) else 2
     except BrokenPipeError:
         with contextlib.suppress(OSError):
             sys.stdout.close()

@@ -14,6 +14,8 @@ from typing import Any, TypeVar, cast
 import equinox as eqx
 import jax
 
+from openteam.errors import UserError
+
 QUICK_TO_COMPILE = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
 QUICKEST_TO_COMPILE = QUICK_TO_COMPILE | {"xla_backend_optimization_level": 0}
 Function = TypeVar("Function")
@@ -30,16 +32,38 @@ def once_jit(function: Function) -> Function:
 
 
 def use_compile_cache() -> None:
-    """Turn the cache on, unless the user chose a place of his own or has none we can write to."""
+    """Turn the cache on, unless the user chose a place of his own or has none that is his alone.
+
+    JAX runs whatever it finds under a program's key. It notices a damaged entry, warns and compiles, but not the entry
+    of another program: whoever can write to the folder decides what runs here.
+    """
     if jax.config.values["jax_compilation_cache_dir"] is not None or os.environ.get("OPENTEAM_COMPILE_CACHE") == "off":
         return
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openteam" / "compiled"
+    folder = private_cache_folder()
+    if folder is not None:
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+def private_cache_folder() -> Path | None:
+    """A folder of the user's that no one else can write to; None if there is none, as without a home."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "openteam" / "compiled"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        about = folder.stat()
+    except (OSError, RuntimeError):  # a user unknown to the system has no home: RuntimeError
+        return None
+    others_may_write = hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o022)
+    return None if others_may_write or not os.access(folder, os.W_OK) else folder
+
+
+def check_precision() -> None:
+    """Raise in JAX's mode of 64 bits: worlds and networks are written for 32, and so are stored weights."""
+    if jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+        raise UserError(
+            "openteam computes with 32 bits, and jax_enable_x64 is on. Turn it off: "
+            "jax.config.update('jax_enable_x64', False), and leave JAX_ENABLE_X64 unset."
+        )
 
 
 def give_memory_back() -> None:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from difflib import get_close_matches
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from openteam.algorithms.presets import ALGORITHMS
-from openteam.core.learner import AbstractLearner
+from openteam.catalogue import check_algorithm, check_task
 from openteam.errors import UserError
-from openteam.storage.classes import find_imported
-from openteam.task import Task
-from openteam.tasks import TASKS
+
+if TYPE_CHECKING:  # imported where they are made: an unknown name is answered without JAX
+    from openteam.core.learner import AbstractLearner
+    from openteam.task import Task
 
 Value = TypeVar("Value")
 
 
 def make(name: str) -> Task:
     """The task of that name."""
-    return _look_up("task", name, TASKS, Task)
+    check_task(name)
+    from openteam.task import Task
+    from openteam.tasks import TASKS
+
+    return _from_module("task", name, Task) if ":" in name else TASKS[name]()
 
 
 def make_algorithm(name: str) -> AbstractLearner:
     """The algorithm of that name, with its default settings."""
-    return _look_up("algorithm", name, ALGORITHMS, AbstractLearner)
+    check_algorithm(name)
+    from openteam.algorithms.presets import ALGORITHMS
+    from openteam.core.learner import AbstractLearner
+
+    return _from_module("algorithm", name, AbstractLearner) if ":" in name else ALGORITHMS[name]()
 
 
 def short_name(name: str) -> str:
@@ -32,18 +39,10 @@ def short_name(name: str) -> str:
     return name.rpartition(":")[2]
 
 
-def _look_up(kind: str, name: str, known: Mapping[str, Callable[[], Value]], cls: type[Value]) -> Value:
-    if ":" in name:
-        return _from_module(kind, name, cls)
-    if name in known:
-        return known[name]()
-    close = get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f" Did you mean '{close[0]}'?" if close else ""
-    raise UserError(f"There is no {kind} '{name}'.{hint} Known: {', '.join(known)}.")
-
-
 def _from_module(kind: str, name: str, cls: type[Value]) -> Value:
     """A value in a module of the user's, or what a function or class there makes without arguments."""
+    from openteam.storage.classes import find_imported
+
     found = find_imported(name)
     value = found if isinstance(found, cls) or not callable(found) else _call(kind, name, found)
     if not isinstance(value, cls):

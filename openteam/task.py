@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.compile_cache import check_precision
+from openteam.core.checked import AbstractChecked
 from openteam.core.openness import AbstractOpenness
 from openteam.core.parts import Parts
 from openteam.core.types import NO_ACTION, Observation, Spec, TimeStep, Truth, View
@@ -33,14 +35,14 @@ class EnvState(eqx.Module):
     clock: Int[Array, ""]
 
 
-class Split(eqx.Module):
+class Split(AbstractChecked):
     """What a split changes of its task; None keeps what training has."""
 
     openness: AbstractOpenness | None = None
     pool: Pool | None = None
 
 
-class Task(eqx.Module):
+class Task(AbstractChecked):
     """An open stochastic Bayesian game around a world. Training happens on the split ``train``, the task itself."""
 
     world: AbstractWorld[Any]
@@ -57,6 +59,7 @@ class Task(eqx.Module):
     """Other conditions under which a policy is evaluated."""
 
     def __check_init__(self) -> None:
+        check_precision()
         if self.horizon < 1:
             raise UserError(f"A task needs a horizon of at least 1 step; got {self.horizon}.")
         conditions = [(s.openness or self.openness, s.pool or self.pool) for s in (Split(), *self.splits.values())]
@@ -187,6 +190,7 @@ class Task(eqx.Module):
         """World and open process one step on, rewards, whether the game is over, and whether the episode ends."""
         k_world, k_open, k_admit, k_types = keys
         world, rewards, terminal = self.world.step(k_world, state.world, actions)
+        rewards = rewards.astype(jnp.float32)  # a weakly typed one would have everything compiled twice
         openness, leaving, joining = self.openness.step(k_open, state.openness, world)
         world = self.world.admit(k_admit, self.world.dismiss(world, leaving), joining)
         clock = state.clock + 1

@@ -145,3 +145,15 @@ def test_the_paper_and_its_code_are_two_values():
     assert paper.splits["larger"].openness.cap == 5
     assert released.splits["larger"].openness.cap_is_start
     assert type(paper.world) is type(released.world)
+
+
+def test_a_reward_has_the_type_that_a_run_starts_with_whatever_the_world_returns():
+    class Generous(openteam.Foraging):
+        def step(self, key, state, actions):
+            return state, jnp.where(state.present, 1.0, 0.0), jnp.zeros((), bool)
+
+    task = openteam.Task(Generous(), openteam.Closed(2), openteam.Pool((openteam.Uniform(),)))
+    state, opening = jax.eval_shape(task.reset, key(0))
+    _, timestep, _ = jax.eval_shape(task.step, key(0), state, jax.ShapeDtypeStruct((), jnp.int32))
+    assert not opening.reward.weak_type
+    assert not timestep.reward.weak_type

@@ -1,9 +1,11 @@
 """What a user may get wrong: one sentence, exit code 2, nothing lost."""
 
 import os
+import re
 import shutil
 import stat
 
+import jax
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -32,10 +34,7 @@ def trained(tmp_path_factory):
 
 def failure(capsys, *words: str) -> str:
     """The one sentence that these words earn."""
-    try:
-        code = run(list(words))
-    except SystemExit as stop:  # flags are parsed by tyro, which exits by itself
-        code = stop.code
+    code = run(list(words))
     captured = capsys.readouterr()
     assert code == 2, captured
     assert "Traceback" not in captured.out + captured.err
@@ -50,8 +49,28 @@ def failure(capsys, *words: str) -> str:
         (["train", "lbf-relased", "gpl-q", "--out", "x"], "Did you mean 'lbf-released'?"),
         (["train", "lbf", "glp-q", "--out", "x"], "Did you mean 'gpl-q'?"),
         (["train", "lbf", "gpl-q", "--out", "x", "--algorithm.learning-rat", "1"], "--algorithm.learning-rate"),
-        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "-5"], "at least 1 step; got -5"),
-        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "ten"], "ten"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "-5"], "steps must be at least 1; got -5"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "ten"], "'ten' is no whole number"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "inf"], "'inf' is no whole number"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "nan"], "'nan' is no whole number"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "1e30"], "steps must be at most 2,147,483,647; got 1e+30"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--steps", "9" * 999], "got hundreds of digits"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--seed", str(2**63)], "seed must be at most 4,294,967,295"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--seed", "-1"], "seed must be at least 0; got -1"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--seed", str(2**32 - 1), "--seeds", "2"], "the last seed must be"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--evaluation-episodes", "1e30"], "must be at most 1,000,000"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--log", "wandb"], "pip install 'openteam[wandb]'"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--teammates", "nowhere"], "no checkpoint at nowhere"),
+        (
+            ["train", "lbf", "--out", "x"],
+            "The algorithm is missing, as in: openteam train lbf gpl-q. Algorithms: gpl-q",
+        ),
+        (["train", "gpl-q", "--out", "x"], "'gpl-q' is an algorithm; the task comes first"),
+        (["train", "lbf", "gpl-q", "dgn", "--out", "x"], "'dgn' is too much"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--envs", "8"], "Did you mean --algorithm.envs?"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--algorithm.envs", "8.5"], "--algorithm.envs must be a whole number"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--algorithm.envs"], "--algorithm.envs needs a value"),
+        (["train", "lbf", "gpl-q", "--out", "x", "--algorithm.discount=high"], "--algorithm.discount must be a number"),
         (["train", "lbf", "gpl-q", "--out", "x", "--seeds", "0"], "--seeds must be at least 1"),
         (["train", "lbf", "gpl-q", "--out", "x", "--task.openness.cap", "1"], "cap of at least 2"),
         (["train", "lbf", "gpl-q", "--out", "x", "--task.openness.start-low", "0"], "start with 1 to cap"),
@@ -66,8 +85,22 @@ def failure(capsys, *words: str) -> str:
             "json:dumps must make the algorithm without",
         ),
         (["train", "my_worlds:maze", "gpl-q", "--out", "x"], "add --import my_worlds"),
-        (["record", "my_worlds:maze", "--out", "x"], "add --import my_worlds"),
+        (["record", "my_worlds:maze", "--out", "x.gif"], "add --import my_worlds"),
+        (["record", "lbf", "--out", "x.avi"], "written as .gif, .mp4, .png; got 'x.avi'"),
+        (["record", "lbf", "--out", "x.gif", "--steps", "-1"], "--steps must be at least 1; got -1"),
+        (["record", "lbf", "--out", "x.gif", "--episodes", "1e9"], "--episodes must be at most 1,000,000"),
+        (["record", "lbf", "--out", "x.gif", "--policy", "H9"], "one of: H1, H2"),
+        (["record", "lbf", "--out", "x.gif", "--split", "lager"], "Did you mean 'larger'?"),
+        (["record", "probe-lamp", "--out", "x.gif"], "cannot be drawn"),
         (["evaluate", "nowhere"], "no checkpoint at nowhere"),
+        (["evaluate", ".", "--episodes", "inf"], "'inf' is no whole number"),
+        (["evaluate", "."], ". is not a run: it has no config.json"),
+        (["compare", "nowhere"], "no run at nowhere"),
+        (["beliefs", "nowhere"], "no run at nowhere"),
+        (["plan", "nowhere.toml"], "there is no such file"),
+        (["teammates"], "needs one of train, clone, add"),
+        (["teammates", "clone", "lbf", "--type", "H9", "--name", "x"], "has no type 'H9': H1, H2"),
+        (["bench", "--tasks", "lfb"], "Did you mean 'lbf'?"),
         (["resume", "nowhere"], "no run at nowhere"),
     ],
 )
@@ -140,7 +173,7 @@ def test_an_unknown_split_lists_those_there_are(capsys, trained):
 
 
 def test_evaluating_no_episode_is_refused(capsys, trained):
-    assert "at least 1 episode; got 0" in failure(capsys, "evaluate", str(trained), "--episodes", "0")
+    assert "--episodes must be at least 1; got 0" in failure(capsys, "evaluate", str(trained), "--episodes", "0")
 
 
 def test_a_read_only_folder_is_named(capsys, tmp_path):
@@ -166,15 +199,41 @@ def test_list_names_every_task_and_algorithm(capsys, monkeypatch):
     assert all(name in text for name in ("lbf", "lbf-released", "probe-match", "gpl-q", "gpl-spi"))
 
 
-def test_help_documents_every_field(capsys):
-    with pytest.raises(SystemExit):
-        run(["train", "lbf", "gpl-spi", "--help"])
+def test_help_shows_the_settings_that_people_change_first(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run(["train", "lbf", "gpl-spi", "--help"]) == 0
     text = capsys.readouterr().out
+    flags = set(re.findall(r"^. (--[\w.-]+)", text, re.MULTILINE))
+    assert flags == {
+        "--out", "--steps", "--seed", "--seeds", "--checkpoint-every", "--evaluation-episodes", "--teammates", "--log",
+        "--import", "--algorithm.learning-rate", "--algorithm.envs",
+    }  # fmt: skip
+    assert "openteam train lbf gpl-spi --help-all" in text
+    assert len(text.splitlines()) < 40
+
+
+def test_all_help_documents_every_field_and_no_comment(capsys):
+    assert run(["train", "lbf", "gpl-spi", "--help-all"]) == 0
+    text = capsys.readouterr().out
+    assert "fmt:" not in text
     for flag in (
+        "--steps",
+        "--import",
         "--task.world.size",
         "--task.openness.lifetime",
         "--algorithm.head.pairwise.rank",
         "--algorithm.control.temperature.last",
-        "--import",
     ):
         assert flag in text
+
+
+@pytest.mark.parametrize("words", [["teammates", "--help"], ["teammates", "train", "--help"], ["train", "--help"]])
+def test_asking_for_help_is_no_mistake(capsys, words):
+    assert run(words) == 0
+    assert "openteam" in capsys.readouterr().out
+
+
+def test_version_says_what_a_report_needs(capsys):
+    assert run(["--version"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("openteam 0.1", f"jax {jax.__version__}", "Python 3."))

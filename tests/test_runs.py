@@ -1,8 +1,8 @@
 """Whole runs on a probe: the same seed gives the same files, however often a run is stopped."""
 
 import dataclasses
+import inspect
 import json
-import os
 import random
 import signal
 import subprocess
@@ -38,12 +38,6 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "openteam", *words]
 
 
-@pytest.fixture(scope="module")
-def env(tmp_path_factory):
-    """What users have: programs compiled with care, and one cache for all processes of this module."""
-    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
-
-
 def train_words(out, *more: str) -> list[str]:
     words = ["--steps", str(STEPS), "--checkpoint-every", str(EVERY), "--evaluation-episodes", "8"]
     return command("train", "probe-match", "gpl-q", *FLAGS, *words, "--out", str(out), *more)
@@ -61,31 +55,24 @@ def rows_without_time(folder) -> list:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, env):
+def undisturbed(tmp_path_factory, users_env):
     out = tmp_path_factory.mktemp("runs") / "undisturbed"
-    subprocess.run(train_words(out), env=env, check=True, capture_output=True)
+    subprocess.run(train_words(out), env=users_env, check=True, capture_output=True)
     return out
 
 
-def test_the_same_seed_gives_the_same_files_bit_for_bit(undisturbed, tmp_path, env):
-    subprocess.run(train_words(tmp_path / "again"), env=env, check=True, capture_output=True)
+def test_the_same_seed_gives_the_same_files_bit_for_bit(undisturbed, tmp_path, users_env):
+    subprocess.run(train_words(tmp_path / "again"), env=users_env, check=True, capture_output=True)
     assert checkpoint_bytes(tmp_path / "again") == checkpoint_bytes(undisturbed)
     assert (tmp_path / "again/state.safetensors").read_bytes() == (undisturbed / "state.safetensors").read_bytes()
     assert rows_without_time(tmp_path / "again") == rows_without_time(undisturbed)
 
 
-def test_another_seed_gives_another_result(undisturbed, tmp_path, env):
-    subprocess.run(train_words(tmp_path / "other", "--seed", "1"), env=env, check=True, capture_output=True)
-    ours, theirs = checkpoint_bytes(tmp_path / "other"), checkpoint_bytes(undisturbed)
-    assert ours.keys() == theirs.keys()
-    assert all(ours[name] != theirs[name] for name in ours)
-
-
-def test_a_run_killed_at_random_moments_and_resumed_ends_in_the_same_files(undisturbed, tmp_path, env):
+def test_a_run_killed_at_random_moments_and_resumed_ends_in_the_same_files(undisturbed, tmp_path, users_env):
     out, chance = tmp_path / "killed", random.Random(0)
     words, kills = train_words(out), 0
     for _ in range(12):
-        process = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(words, env=users_env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         patience = time.monotonic() + 60
         seen = (out / "train.jsonl").stat().st_size if (out / "train.jsonl").exists() else 0
         while process.poll() is None and time.monotonic() < patience:
@@ -100,17 +87,17 @@ def test_a_run_killed_at_random_moments_and_resumed_ends_in_the_same_files(undis
         if kills == 3:
             break
     assert kills > 0
-    subprocess.run(words, env=env, check=True, capture_output=True)
+    subprocess.run(words, env=users_env, check=True, capture_output=True)
     assert checkpoint_bytes(out) == checkpoint_bytes(undisturbed)
     assert rows_without_time(out) == rows_without_time(undisturbed)
 
 
-def test_ctrl_c_writes_a_state_prints_how_to_resume_and_exits_with_2(undisturbed, tmp_path, env):
+def test_ctrl_c_writes_a_state_prints_how_to_resume_and_exits_with_2(undisturbed, tmp_path, users_env):
     out = tmp_path / "interrupted"
     # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
     heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
     words = [sys.executable, "-c", heed, *train_words(out)]
-    process = subprocess.Popen(words, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(words, env=users_env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     while process.poll() is None and not (out / "train.jsonl").exists():
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
@@ -118,19 +105,23 @@ def test_ctrl_c_writes_a_state_prints_how_to_resume_and_exits_with_2(undisturbed
     assert process.returncode == 2, errors
     assert f"openteam resume {out}" in errors
     assert "Traceback" not in errors
-    subprocess.run(command("resume", str(out)), env=env, check=True, capture_output=True)
+    subprocess.run(command("resume", str(out)), env=users_env, check=True, capture_output=True)
     assert checkpoint_bytes(out) == checkpoint_bytes(undisturbed)
 
 
-def test_several_seeds_in_processes_equal_single_runs(undisturbed, tmp_path, env):
-    subprocess.run(train_words(tmp_path / "seeds", "--seeds", "2"), env=env, check=True, capture_output=True)
-    assert checkpoint_bytes(tmp_path / "seeds/seed-0") == checkpoint_bytes(undisturbed)
-    assert checkpoint_bytes(tmp_path / "seeds/seed-1").keys() == checkpoint_bytes(undisturbed).keys()
+def test_several_seeds_in_processes_equal_single_runs_and_another_seed_gives_another_result(
+    undisturbed, tmp_path, users_env
+):
+    subprocess.run(train_words(tmp_path / "seeds", "--seeds", "2"), env=users_env, check=True, capture_output=True)
+    alone, ours, other = map(checkpoint_bytes, (undisturbed, tmp_path / "seeds/seed-0", tmp_path / "seeds/seed-1"))
+    assert ours == alone
+    assert other.keys() == alone.keys()
+    assert all(other[name] != alone[name] for name in alone)
 
 
-def test_a_finished_run_that_is_resumed_changes_nothing(undisturbed, env):
+def test_a_finished_run_that_is_resumed_changes_nothing(undisturbed, users_env):
     before = checkpoint_bytes(undisturbed), rows_without_time(undisturbed)
-    subprocess.run(command("resume", str(undisturbed)), env=env, check=True, capture_output=True)
+    subprocess.run(command("resume", str(undisturbed)), env=users_env, check=True, capture_output=True)
     assert (checkpoint_bytes(undisturbed), rows_without_time(undisturbed)) == before
 
 
@@ -156,18 +147,22 @@ def learner() -> openteam.GPL:
     )  # fmt: skip
 
 
-def test_python_and_command_line_are_the_same(undisturbed, tmp_path):
-    run = openteam.train(
-        openteam.make("probe-match"), learner(), steps=STEPS, checkpoint_every=EVERY, evaluation_episodes=8,
-        out=tmp_path / "python",
-    )  # fmt: skip
-    played = openteam.evaluate(run.policy, openteam.make("probe-match"), episodes=64)
-    loaded = openteam.evaluate(openteam.load(tmp_path / "python"), openteam.make("probe-match"), episodes=64)
-    np.testing.assert_array_equal(played.returns, loaded.returns)
-    # The test process compiles with shape checks and another cache, the arithmetic is the same.
-    ours, theirs = (openteam.load(path).model.value.head.joint.singular for path in (tmp_path / "python", undisturbed))
-    for a, b in zip(ours.layers, theirs.layers, strict=True):
-        np.testing.assert_allclose(a.bias, b.bias, rtol=1e-4, atol=1e-5)
+IN_PYTHON = f"""
+import sys, openteam
+{inspect.getsource(learner)}
+task = openteam.make("probe-match")
+run = openteam.train(task, learner(), steps={STEPS}, checkpoint_every={EVERY}, evaluation_episodes=8, out=sys.argv[1])
+played, loaded = (openteam.evaluate(policy, task, episodes=64) for policy in (run.policy, openteam.load(sys.argv[1])))
+assert (played.returns == loaded.returns).all()
+"""
+
+
+def test_python_and_command_line_are_the_same(undisturbed, tmp_path, users_env):
+    words = [sys.executable, "-c", IN_PYTHON, str(tmp_path / "python")]
+    flags = "--xla_cpu_multi_thread_eigen=false"  # as the command sets it
+    subprocess.run(words, env=users_env | {"XLA_FLAGS": flags}, check=True, capture_output=True)
+    assert checkpoint_bytes(tmp_path / "python") == checkpoint_bytes(undisturbed)
+    assert rows_without_time(tmp_path / "python") == rows_without_time(undisturbed)
 
 
 def new_run(path, settings: Settings, seed: int = 0):
@@ -251,11 +246,15 @@ def test_a_trained_run_can_be_a_teammate(undisturbed, tmp_path):
     assert task.pool.names == ("always-0", "always-1", "undisturbed")
     run = openteam.train(task, learner(), steps=64, evaluation_episodes=4, out=tmp_path / "run")
     family = run.folder.config["task"]["pool"]["families"][1]
-    assert family["runs"] == [str(undisturbed)]
-    assert from_json(family).digest == family["sha256"]
-    earlier = RunFolder.open(undisturbed).checkpoints[0]
+    assert family["runs"] == ["teammates/undisturbed.safetensors"]
+    copy = tmp_path / "run/teammates/undisturbed.safetensors"
+    assert copy.read_bytes() == RunFolder.open(undisturbed).checkpoints[-1].read_bytes()
+    assert from_json(family, run.folder.path).digest == family["sha256"]
+    copy.write_bytes(RunFolder.open(undisturbed).checkpoints[0].read_bytes())
     with pytest.raises(UserError, match=f"numbers of openteam:Trained .* sha256 was {family['sha256'][:12]} and is"):
-        from_json(family | {"runs": [str(earlier)]})  # as if the run had trained on since
+        run.folder.build("task")
+    with pytest.raises(UserError, match=r"names a file outside itself, '.*undisturbed', which is not read"):
+        from_json(family | {"runs": [str(undisturbed)]}, run.folder.path)
 
 
 def test_training_is_a_pure_function_of_its_pieces_not_of_where_it_is_cut(tmp_path):

@@ -21,7 +21,7 @@ from openteam.core.learner import Metrics, TrainState
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractPolicy, Belief, Decision, Explanation
 from openteam.core.types import Chunk, Spec, View, over_chunk
-from openteam.errors import check_choice, check_positive
+from openteam.errors import check_positive
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.hypotheses import AbstractBelief, Hypotheses
 from openteam.models.joint_value import AbstractPairwise, Factored, JointValueModel, expected_value, marginalise
@@ -77,7 +77,6 @@ class BeliefGPL(AbstractTDLearner):
 
     def __check_init__(self) -> None:
         check_positive(self, "utility_width")
-        check_choice(self, "squares", Squares)
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         k_belief, k_value = jax.random.split(key)

@@ -7,8 +7,9 @@ from abc import abstractmethod
 import equinox as eqx
 from jaxtyping import Array, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.types import Spec
-from openteam.errors import check_choice, check_positive
+from openteam.errors import check_not_negative, check_positive
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.existence import AbstractExistenceRule, ExpectedExistence
 from openteam.models.belief.hypotheses import AbstractBelief
@@ -18,7 +19,7 @@ from openteam.models.belief.recurrent import AutoencoderSizes, RecurrentBelief
 from openteam.models.belief.resampling import AbstractResampling, Multinomial
 
 
-class AbstractBeliefSettings(eqx.Module):
+class AbstractBeliefSettings(AbstractChecked):
     """A belief that has not been built yet."""
 
     @property
@@ -50,6 +51,9 @@ class Autoencoder(AbstractBeliefSettings):
     """Weight of reconstructing the true state, which only training may read."""
     existence_weight: float = eqx.field(static=True, default=0.02)
     """Weight of the log likelihood of who exists."""
+
+    def __check_init__(self) -> None:
+        check_not_negative(self, "observation_weight", "state_weight", "existence_weight")
 
     @property
     def representation_size(self) -> int:
@@ -92,7 +96,7 @@ class VariationalAutoencoder(AbstractBeliefSettings):
 
     def __check_init__(self) -> None:
         check_positive(self, "samples")
-        check_choice(self, "density", Reduction)
+        check_not_negative(self, "observation_weight", "state_weight", "existence_weight", "divergence_weight")
 
     @property
     def representation_size(self) -> int:
@@ -136,7 +140,7 @@ class ParticleFilter(AbstractBeliefSettings):
 
     def __check_init__(self) -> None:
         check_positive(self, "particles")
-        check_choice(self, "over_slots", Reduction)
+        check_not_negative(self, "belief_weight", "state_weight", "existence_weight")
 
     @property
     def representation_size(self) -> int:

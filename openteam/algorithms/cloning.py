@@ -19,7 +19,7 @@ from openteam.algorithms.policy_gradient import log_probability
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, Spec, over_chunk
-from openteam.errors import UserError
+from openteam.errors import UserError, check_positive
 from openteam.models.policy import NetworkPolicy, PolicyNetwork
 from openteam.teammates.pool import AbstractFamily
 
@@ -41,6 +41,7 @@ class Cloning(AbstractLearner):
     """Width of all layers."""
 
     def __check_init__(self) -> None:
+        check_positive(self, "envs", "update_every", "width")
         if self.type not in self.teacher.names:
             raise UserError(f"There is no type '{self.type}' to clone. There are: {', '.join(self.teacher.names)}.")
 

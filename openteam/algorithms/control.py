@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from openteam.errors import UserError
+from openteam.core.checked import AbstractChecked
+from openteam.errors import UserError, check_not_negative
 
 
-class Schedule(eqx.Module):
+class Schedule(AbstractChecked):
     """Linear from ``first`` to ``last`` over the first ``fraction`` of the run, then constant."""
 
     first: float = eqx.field(static=True)
@@ -23,6 +24,7 @@ class Schedule(eqx.Module):
     """Part of the run after which the last value is reached."""
 
     def __check_init__(self) -> None:
+        check_not_negative(self, "first", "last")
         if not 0 < self.fraction <= 1:
             raise UserError(f"A schedule's fraction must lie in (0, 1]; got {self.fraction}.")
 
@@ -48,7 +50,7 @@ def spi_target(
     return reward + discount * jnp.where(p > 0, p * next_values, 0).sum(-1)
 
 
-class AbstractControl(eqx.Module):
+class AbstractControl(AbstractChecked):
     """A behaviour and the target value that belongs to it. An action of value minus infinity is never chosen."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractMemoryless, Decision, Explanation
 from openteam.core.types import Chunk, Observation, Spec, View
-from openteam.errors import check_in, check_positive
+from openteam.errors import check_in, check_not_negative, check_positive
 from openteam.models.attention import RelationLayer
 from openteam.models.layers import MLP, Linear
 
@@ -107,6 +107,7 @@ class DGN(AbstractLearner):
         check_positive(self, "envs", "update_every", "learning_rate", "target_rate")
         check_positive(self, "width", "layers", "heads", "head_size")
         check_in(self, 0.0, 1.0, "discount", "target_rate")
+        check_not_negative(self, "relation_weight")
         self.replay.steps(self.envs, self.update_every)
 
     @property

@@ -16,7 +16,7 @@ from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractPolicy, Decision, Explanation
 from openteam.core.types import Chunk, Spec, View, over_chunk
-from openteam.errors import check_in, check_positive
+from openteam.errors import check_in, check_not_negative, check_positive
 from openteam.models.belief.filter import Filter, FilterNoise, FilterState
 from openteam.models.belief.resampling import effective_sample_size, log_mean_exp
 from openteam.models.fixed_slots import FixedSlots, FlatObservation, fixed_size
@@ -127,9 +127,10 @@ class DVRL(AbstractLearner):
     def __check_init__(self) -> None:
         check_positive(
             self, "envs", "update_every", "learning_rate", "max_grad_norm", "particles", "observation_width",
-            "action_size", "latent", "hidden",
+            "action_size", "latent", "hidden", "max_agents",
         )  # fmt: skip
         check_in(self, 0.0, 1.0, "discount")
+        check_not_negative(self, "entropy", "value_weight", "belief_weight", "temperature")
 
     @property
     def joint(self) -> bool:

@@ -20,7 +20,7 @@ from openteam.core.memory import Memory
 from openteam.core.policy import AbstractMemoryless, Decision, Explanation
 from openteam.core.types import Chunk, Spec, View
 from openteam.core.view import viewer_first
-from openteam.errors import UserError, check_in, check_positive
+from openteam.errors import UserError, check_in, check_not_negative, check_positive
 from openteam.models.fixed_slots import ABSENT, fixed_size
 from openteam.models.layers import MLP
 from openteam.models.policy import action_probabilities, draw_action, gumbel_noise, masked_logits
@@ -107,7 +107,9 @@ class MADDPG(AbstractLearner):
 
     def __check_init__(self) -> None:
         check_positive(self, "envs", "update_every", "learning_rate", "target_rate", "max_grad_norm", "width")
+        check_positive(self, "max_agents")
         check_in(self, 0.0, 1.0, "discount", "target_rate")
+        check_not_negative(self, "logit_weight", "temperature")
         self.replay.steps(self.envs, self.update_every)
 
     @property

@@ -21,7 +21,7 @@ from openteam.algorithms.policy_gradient import entropy, generalised_advantages,
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, Spec, over_chunk
-from openteam.errors import UserError, check_in, check_positive
+from openteam.errors import UserError, check_in, check_not_negative, check_positive
 from openteam.models.actor_critic import AbstractActorCritic, AbstractNetworkSettings, FlatNetworks
 from openteam.models.policy import masked_logits
 
@@ -77,6 +77,7 @@ class PPO(AbstractLearner):
     def __check_init__(self) -> None:
         check_positive(self, "envs", "update_every", "epochs", "minibatches", "clip", "max_grad_norm")
         check_in(self, 0.0, 1.0, "discount", "trace")
+        check_not_negative(self, "value_weight", "temperature")
         rows = self.envs * self.update_every
         if rows % self.minibatches:
             raise UserError(f"PPO's minibatches must divide envs times update_every = {rows}; got {self.minibatches}.")

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.types import Chunk, Spec, View
-from openteam.errors import UserError, check_positive
+from openteam.errors import UserError, check_not_negative, check_positive
 
 
 class AgentState(eqx.Module):
@@ -36,7 +37,7 @@ class Transition(eqx.Module):
     after: AgentState  # the true successor, also where an episode was cut
 
 
-class ReplayBuffer(eqx.Module):
+class ReplayBuffer(AbstractChecked):
     """How much experience is kept, and how much of it an update learns from. A transition is a step of a whole team."""
 
     size: int = eqx.field(static=True)
@@ -48,6 +49,7 @@ class ReplayBuffer(eqx.Module):
 
     def __check_init__(self) -> None:
         check_positive(self, "size", "batch")
+        check_not_negative(self, "warm_up")
 
     def steps(self, envs: int, update_every: int) -> int:
         """Steps kept of each environment: whole chunks, so that writing never wraps around."""

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PyTree
 
 from openteam.algorithms.control import AbstractControl, QLearning
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
-from openteam.errors import check_in, check_positive
+from openteam.errors import check_in, check_not_negative, check_positive
 
 
 class AbstractTDLearner(AbstractLearner):
@@ -40,8 +40,9 @@ class AbstractTDLearner(AbstractLearner):
     """Weight of the agent model's loss, over teammates in sight."""
 
     def __check_init__(self) -> None:
-        check_positive(self, "envs", "update_every", "learning_rate", "target_rate")
+        check_positive(self, "envs", "update_every", "learning_rate", "target_rate", "max_grad_norm")
         check_in(self, 0.0, 1.0, "discount", "target_rate")
+        check_not_negative(self, "agent_model_weight")
 
     @property
     def joint(self) -> bool:

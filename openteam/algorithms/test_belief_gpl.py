@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import itertools
-from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -14,7 +13,6 @@ import pytest
 from openteam.algorithms.belief_gpl import (
     BeliefGPL,
     BeliefModel,
-    Squares,
     action_values,
     mean_values,
     squared_error,
@@ -25,7 +23,6 @@ from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.memory import permute, resize
 from openteam.core.types import over_chunk
-from openteam.errors import UserError, check_choice
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.existence import SampledExistence
 from openteam.models.belief.hypotheses import Hypotheses
@@ -90,11 +87,6 @@ def test_errors_are_squared_one_by_one_or_as_their_mean():
     td_error, weight = jnp.array([[1.0, 3.0], [2.0, -2.0]]), jnp.array([[0.25, 0.75], [0.5, 0.5]])
     np.testing.assert_allclose(squared_error(td_error, weight, "each"), (7 + 4) / 2)
     np.testing.assert_allclose(squared_error(td_error, weight, "mean"), (2.5**2 + 0) / 2)
-
-
-def test_a_word_that_is_no_choice_is_refused():
-    with pytest.raises(UserError, match="squares must be 'each' or 'mean'; got 'all'"):
-        check_choice(SimpleNamespace(squares="all"), "squares", Squares)
 
 
 @functools.cache

@@ -105,7 +105,7 @@ def test_the_start_of_an_episode_forgets_the_belief_and_a_decision_comes_with_va
     [
         (lambda: DVRL(particles=0), "DVRL's particles must be positive"),
         (lambda: DVRL(discount=1.5), "discount must lie between 0.0 and 1.0"),
-        (lambda: DVRL(max_agents=0).init(random.key(0), Spec(1, 1, 2)), "DVRL's max_agents must be at least 1"),
+        (lambda: DVRL(max_agents=0), "DVRL's max_agents must be positive; got 0"),
         (lambda: DVRL().init(random.key(0), Spec(1, 1, 2)), "set max_agents"),
     ],
 )

@@ -262,7 +262,7 @@ def test_an_explanation_has_every_part_that_the_model_has(scene):
     [
         (lambda: FixedSlotHead(max_agents=0), "FixedSlotHead's max_agents must be positive; got 0"),
         (lambda: AttentionHead(heads=0), "AttentionHead's heads must be positive; got 0"),
-        (lambda: CoordinationGraph(regulariser=-1.0), "at least 0; got -1.0"),
+        (lambda: CoordinationGraph(regulariser=-1.0), "regulariser must not be negative; got -1.0"),
         (lambda: GPL(discount=2.0), "GPL's discount must lie between 0.0 and 1.0"),
         (lambda: GPL(hidden=0), "GPL's hidden must be positive"),
         (

@@ -129,5 +129,5 @@ def test_the_actor_learns_from_the_critic_only_and_the_critic_not_from_the_actor
 
 
 def test_settings_that_cannot_work_are_refused():
-    with pytest.raises(UserError, match="MADDPG's max_agents must be at least 1"):
-        MADDPG(max_agents=0).init(random.key(0), SPEC)
+    with pytest.raises(UserError, match="MADDPG's max_agents must be positive"):
+        MADDPG(max_agents=0)

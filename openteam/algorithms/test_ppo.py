@@ -160,7 +160,7 @@ def test_a_ratio_beyond_the_clip_has_no_gradient(state, batch):
         (lambda: PPO(epochs=0), "PPO's epochs must be positive"),
         (lambda: PPO(trace=1.5), "PPO's trace must lie between 0.0 and 1.0; got 1.5"),
         (lambda: SetNetworks(width=0), "SetNetworks's width must be positive"),
-        (lambda: PPO(network=FlatNetworks(max_agents=0)).init(random.key(0), SPEC), "max_agents must be at least 1"),
+        (lambda: FlatNetworks(max_agents=0), "FlatNetworks's max_agents must be positive; got 0"),
         (lambda: PPO().init(random.key(0), SPEC), "set max_agents"),
     ],
 )

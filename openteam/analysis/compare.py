@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from openteam.algorithms.presets import ALGORITHMS
 from openteam.analysis.labels import Label, Labels
 from openteam.analysis.statistics import bootstrap_interval, interquartile_mean, mean_interval
 from openteam.errors import UserError
-from openteam.storage.run_folder import RunFolder
+from openteam.storage.run_folder import RunFolder, is_run
 from openteam.tasks import TASKS
 
 At = Literal["best", "last", "last-quarter"]
@@ -118,7 +117,8 @@ def find_runs(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise UserError(f"There is no run at {path}.")
-        below = sorted(config.parent for config in path.rglob("config.json")) if path.is_dir() else []
+        configs = path.rglob("config.json") if path.is_dir() else ()
+        below = sorted(config.parent for config in configs if is_run(config))
         if not below:
             raise UserError(f"There is no run in {path}: no folder with a config.json.")
         found |= {run.resolve(): run for run in below if run.resolve() not in found}
@@ -126,15 +126,18 @@ def find_runs(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_run(path: Path) -> Reading:
-    """Mean returns of all checkpoints whose episodes are all there; a run at work may be in the middle of one."""
-    config = RunFolder.open(path).config
+    """Mean returns at all checkpoints; a run at work may be in the middle of one, which does not count yet."""
+    folder = RunFolder.open(path)
+    config = folder.config
     try:
-        episodes = config["settings"]["evaluation_episodes"]
-        splits = ["train", *config["task"]["splits"]]
+        episodes, steps = config["settings"]["evaluation_episodes"], config["settings"]["steps"]
+        splits, names = ["train", *config["task"]["splits"]], (config["task"]["name"], config["learner"]["class"])
+        if not (isinstance(steps, int) and isinstance(config["seed"], int) and all(isinstance(n, str) for n in names)):
+            raise TypeError
         returns: dict[tuple[str, int], list[float]] = defaultdict(list)
-        for row in intact_rows(path / "episodes.jsonl"):
-            returns[row["split"], row["step"]].append(row["return"])
-    except (KeyError, TypeError):
+        for row in folder.rows_of_checkpoints("episodes.jsonl"):
+            returns[row["split"], row["step"]].append(float(row["return"]))
+    except (KeyError, TypeError, ValueError):
         raise UserError(f"{path} is damaged: its config.json or episodes.jsonl lacks what every run has.") from None
     steps = sorted({step for _, step in returns})
     complete = [step for step in steps if all(len(returns[split, step]) == episodes for split in splits)]
@@ -142,19 +145,6 @@ def read_run(path: Path) -> Reading:
         raise UserError(f"{path} has no evaluated checkpoint yet.")
     means = {split: {step: float(np.mean(returns[split, step])) for step in complete} for split in splits}
     return Reading(path, config, means)
-
-
-def intact_rows(path: Path) -> list[dict[str, Any]]:
-    """All rows but a last one that was cut short; anything else that cannot be read is damage."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    rows = []
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
-            if number < len(lines):
-                raise UserError(f"{path} is damaged: line {number} is no JSON.") from None
-    return rows
 
 
 def group_runs(readings: Iterable[Reading]) -> tuple[list[Group], list[str]]:

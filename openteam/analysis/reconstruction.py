@@ -79,7 +79,7 @@ def logged(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
     """The same rows as each run wrote them while it trained, of episodes that it played itself."""
     for group in groups:
         for run in group.runs:
-            for row in RunFolder(run.path).rows("beliefs.jsonl"):
+            for row in RunFolder(run.path).rows_of_checkpoints("beliefs.jsonl"):
                 yield row_label(group, run) | {name: row[name] for name in ("step", *METRICS) if name in row}
 
 

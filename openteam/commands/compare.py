@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
-import math
 from pathlib import Path
+from typing import Literal
 
 import tyro
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from openteam.analysis.compare import At, Comparison, Group, compare, millions, overall
-from openteam.analysis.paper import published, published_at
+from openteam.commands.checks import check_runs
 from openteam.commands.importing import Imports
-from openteam.drawing.compare_curves import draw_comparison
 from openteam.drawing.figures import check_picture
 from openteam.errors import UserError
 from openteam.storage.imports import import_modules
-
-RULES: dict[At, str] = {
-    "best": "at the checkpoint with the highest mean return on train over the seeds, as in the paper",
-    "last": "at the last checkpoint",
-    "last-quarter": "over the last quarter of the checkpoints",
-}
-
-
-@dataclasses.dataclass(frozen=True)
-class Sheet:
-    """A table before it is text or Markdown."""
-
-    title: str
-    head: list[str]
-    rows: list[list[str]]
-    caption: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +22,7 @@ class Compare:
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     """Run folders, or folders with runs anywhere below."""
-    at: At = "best"
+    at: Literal["best", "last", "last-quarter"] = "best"
     """Which checkpoint counts: the best by mean training return, as in the paper; the last; the mean of the last
     quarter."""
     csv: Path | None = None
@@ -56,15 +34,18 @@ class Compare:
     imports: Imports = ()
 
     def __call__(self) -> None:
-        if not self.runs:
-            raise UserError("openteam compare needs runs, as in: openteam compare RUNS.")
+        check_runs("compare", self.runs)
         if self.curves:
             check_picture(self.curves)
         import_modules(self.imports)
+        from openteam.analysis.compare import compare
+        from openteam.commands.sheets import as_csv, as_markdown, as_text, sheets_of, write
+        from openteam.drawing.compare_curves import draw_comparison
+
         comparison = compare(self.runs)
         console = Console()
         for sentence in comparison.left_out:
-            console.print(sentence, highlight=False, soft_wrap=True)
+            print(sentence)
         if not comparison.groups:
             raise UserError("None of these runs can be compared.")
         sheets = sheets_of(comparison, self.at)
@@ -76,121 +57,4 @@ class Compare:
             write(self.markdown, "\n".join(map(as_markdown, sheets)))
         if self.curves:
             for path in draw_comparison(self.curves, comparison):
-                console.print(f"Learning curves: {path}", highlight=False, soft_wrap=True)
-
-
-def sheets_of(comparison: Comparison, at: At) -> list[Sheet]:
-    """A table per task; one over all tasks if algorithms share several."""
-    sheets = [task_sheet(task, comparison, at) for task in comparison.tasks]
-    across = overall(comparison, at)
-    if across:
-        rows = [
-            [one.split, one.algorithm, f"{one.tasks}", f"{one.scores}",
-             f"{one.middle:.2f} ({one.low:.2f} to {one.high:.2f})"] for one in across
-        ]  # fmt: skip
-        caption = (
-            "Interquartile mean over tasks and seeds and its 95 % interval (bootstrap, stratified by task). Scores are "
-            "scaled per task: 0 is the lowest mean of those compared, 1 the highest."
-        )
-        sheets.append(Sheet("All tasks", ["split", "algorithm", "tasks", "scores", "scaled return"], rows, caption))
-    return sheets
-
-
-def task_sheet(task: str, comparison: Comparison, at: At) -> Sheet:
-    """A row per split and algorithm, with the paper's value if it has one."""
-    rows = [
-        [split, group.shown, figure(*group.estimate(split, at)), paper_figure(group, split, at), *counts(group, at)]
-        for split in comparison.splits(task)
-        for group in comparison.tasks[task]
-        if split in group.splits
-    ]
-    caption = (
-        f"Mean return per episode of the frozen policy {RULES[at]}; ± half the 95 % interval over seeds (Student's t), "
-        "which one seed does not have. The paper's values are over 8 seeds: on train the curve published with its "
-        "code, at the same steps, elsewhere its tables, after all its steps."
-    )
-    head = ["split", "algorithm", "return", "the paper's", "seeds", "episodes", "checkpoint"]
-    return Sheet(task, head, rows, caption)
-
-
-def paper_figure(group: Group, split: str, at: At) -> str:
-    """The paper's value, or a dash."""
-    paper = paper_value(group, split, at)
-    return figure(*paper) if paper else "-"
-
-
-def paper_value(group: Group, split: str, at: At) -> tuple[float, float] | None:
-    """Mean and half its 95 % interval out of the paper's tables, or else its curve's mean, which comes without one."""
-    name = (group.task.name, group.algorithm.name, split)
-    at_these_steps = published_at(*name, group.chosen(at))
-    return published(*name) or (None if at_these_steps is None else (at_these_steps, math.nan))
-
-
-def counts(group: Group, at: At) -> list[str]:
-    """What is behind a figure: seeds, episodes over all of them, and the checkpoint."""
-    steps = group.chosen(at)
-    where = f"{steps[0] / 1e6:.4g}" if len(steps) == 1 else f"last {len(steps)}"
-    return [
-        "one seed" if len(group.runs) == 1 else str(len(group.runs)),
-        f"{group.episodes(at):,}",
-        f"{where} / {millions(group.steps)}",
-    ]
-
-
-def figure(mean: float, half: float) -> str:
-    """``2.49 ± 0.08``."""
-    return f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ± {half:.2f}"
-
-
-def as_text(sheet: Sheet) -> Table:
-    """For the terminal: a block per split; only names may be wrapped."""
-    table = Table(
-        title=sheet.title,
-        caption=sheet.caption,
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        show_edge=False,
-        pad_edge=False,
-    )
-    for name in sheet.head:
-        wraps = name == "algorithm"
-        table.add_column(name, no_wrap=not wraps, min_width=8 if wraps else None, overflow="fold")
-    for row, following in zip(sheet.rows, [*sheet.rows[1:], [""]], strict=True):
-        table.add_row(*row, end_section=row[0] != following[0])
-    return table
-
-
-def as_markdown(sheet: Sheet) -> str:
-    """For a README."""
-    lines = [sheet.head, ["---"] * len(sheet.head), *sheet.rows]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"## {sheet.title}\n\n{body}\n\n{sheet.caption}\n"
-
-
-def as_csv(comparison: Comparison, at: At) -> str:
-    """Numbers in full; fields that have no value are empty."""
-    file = io.StringIO()
-    head = (
-        "task", "task_changes", "algorithm", "algorithm_changes", "split", "seeds", "steps", "finished", "at",
-        "checkpoint", "episodes", "mean", "half_interval", "paper_mean", "paper_half_interval",
-    )  # fmt: skip
-    rows = csv.writer(file, lineterminator="\n")
-    rows.writerow(head)
-    for group in comparison.groups:
-        for split in group.splits:
-            estimates = [*group.estimate(split, at), *(paper_value(group, split, at) or (math.nan, math.nan))]
-            rows.writerow([
-                group.task.name, group.task.changes, group.algorithm.name, group.algorithm.changes, split,
-                len(group.runs), group.steps, group.finished, at, group.chosen(at)[-1], group.episodes(at),
-                *("" if math.isnan(value) else value for value in estimates),
-            ])  # fmt: skip
-    return file.getvalue()
-
-
-def write(path: Path, text: str) -> None:
-    """A file the user asked for, in a new folder if need be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"Cannot write {path}: {error.strerror}.") from None
+                print(f"Learning curves: {path}")

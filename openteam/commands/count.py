@@ -9,10 +9,17 @@ import tyro
 
 def whole_number(text: str) -> int:
     """6400000 and 6.4e6 alike."""
-    number = float(text)
-    if number != int(number):
-        raise ValueError(f"{text} is not a whole number")
-    return int(number)
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):  # banana, nan; inf
+        pass
+    raise ValueError(f"'{text}' is no whole number, such as 5000 or 6.4e6")
 
 
 Count = Annotated[

@@ -6,18 +6,11 @@ import dataclasses
 from pathlib import Path
 
 import tyro
-from rich.console import Console
 
+from openteam.commands.checks import check_episodes, check_policy, check_split, check_split_of_run, check_tasks
 from openteam.commands.count import Count
 from openteam.commands.importing import Imports
-from openteam.registry import make
-from openteam.rollout.episodes import evaluate
-from openteam.storage.config import from_json
 from openteam.storage.imports import import_modules
-from openteam.storage.policies import check_fits, load
-from openteam.storage.run_folder import RunFolder
-
-console = Console()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,20 +23,36 @@ class Evaluate:
     """Condition to play under: train, larger, unseen, or several at once, larger+unseen."""
     episodes: Count = 480
     """How many episodes."""
-    seed: int = 0
+    seed: Count = 0
     """Which episodes."""
     task: str | None = None
     """Another task than the one it was trained on."""
     imports: Imports = ()
 
     def __call__(self) -> None:
+        self.check()
         import_modules(self.imports)
+        from openteam.registry import make
+        from openteam.rollout.episodes import evaluate
+        from openteam.storage.policies import check_fits, load
+        from openteam.storage.run_folder import RunFolder
+
         policy = load(self.run)
         if self.task is not None:
             task = make(self.task)
         else:
             folder = self.run if self.run.is_dir() else self.run.parent.parent
-            task = from_json(RunFolder.open(folder).config["task"])
+            task = RunFolder.open(folder).build("task")
         check_fits(self.run, task.name, task.spec)
         played = evaluate(policy, task.split(self.split), episodes=self.episodes, seed=self.seed)
-        console.print(f"{task.name} {self.split}: return {played}, 95 % interval over episodes", highlight=False)
+        print(f"{task.name} {self.split}: return {played}, 95 % interval over episodes")
+
+    def check(self) -> None:
+        """Everything that can be wrong before there is a policy."""
+        check_policy(self.run)
+        check_episodes(self.episodes, self.seed)
+        check_tasks([self.task])
+        if self.task is None:
+            check_split_of_run(self.run, self.split)
+        else:
+            check_split(self.task, self.split)

@@ -8,8 +8,6 @@ from typing import Annotated
 
 import tyro
 
-from openteam.storage.classes import import_flags
-
 Imports = Annotated[
     tuple[str, ...],
     tyro.conf.arg(
@@ -25,7 +23,7 @@ Imports = Annotated[
 def split_imports(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """The modules that a command line names, and the other words: for commands in which these mean something only once
     the modules are there."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, prog="openteam train")
     parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE")
     named, rest = parser.parse_known_args(list(words))
     return tuple(named.modules), rest
@@ -33,4 +31,4 @@ def split_imports(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
 
 def command_line(words: str, imports: Sequence[str]) -> str:
     """A command to suggest, with the modules that it needs."""
-    return f"{words} {import_flags(imports)}".strip()
+    return " ".join([words, *(f"--import {module}" for module in imports)])

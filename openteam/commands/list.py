@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Literal
 
 import tyro
 from rich.console import Console
 from rich.table import Table
 
-from openteam.algorithms.presets import ALGORITHMS
-from openteam.tasks import TASKS
-
-console = Console()
+from openteam.catalogue import catalogue
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,20 +20,17 @@ class List:
     """Which of it."""
 
     def __call__(self) -> None:
+        console = Console()
         if self.what in ("all", "tasks"):
             table = Table("task", "splits", "what it is", title="Tasks")
-            for name, build in TASKS.items():
-                table.add_row(name, ", ".join(build().split_names), first_line(build))
+            for name, task in catalogue().tasks.items():
+                what = task.what if task.drawable else f"{task.what} Cannot be drawn."
+                table.add_row(name, ", ".join(task.splits), what)
             console.print(table)
             console.print("Their teammates: openteam teammates list TASK")
         if self.what in ("all", "algorithms"):
             table = Table("algorithm", "what it is", title="Algorithms")
-            for name, build in ALGORITHMS.items():
-                table.add_row(name, first_line(build))
+            for name, algorithm in catalogue().algorithms.items():
+                table.add_row(name, algorithm.what)
             console.print(table)
-        console.print("All settings of a pair: openteam train lbf gpl-q --help")
-
-
-def first_line(function: Callable) -> str:
-    """What a function says of itself."""
-    return (function.__doc__ or "").splitlines()[0]
+        console.print("The settings of a pair: openteam train lbf gpl-q --help")

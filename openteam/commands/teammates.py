@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-import jax.numpy as jnp
 import tyro
-from rich.console import Console
-from rich.table import Table
 
-from openteam.algorithms.cloning import Cloning
-from openteam.algorithms.ppo import PPO
-from openteam.algorithms.presets import ippo
-from openteam.analysis.duels import duels
-from openteam.analysis.skills import measure, play_type, types_of
+from openteam.catalogue import catalogue, check_task, did_you_mean
+from openteam.commands.checks import check_episodes, check_new_run, check_policy, check_tasks
 from openteam.commands.count import Count
+from openteam.commands.flags import check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports
-from openteam.commands.running import run_with_bar
-from openteam.core.learner import AbstractLearner
-from openteam.drawing.duels import draw_duels
 from openteam.drawing.figures import check_picture
-from openteam.errors import UserError
-from openteam.models.policy import NetworkPolicy
-from openteam.registry import make, short_name
-from openteam.storage.checkpoint import read_header
-from openteam.storage.config import from_json
+from openteam.errors import UserError, check_seed, check_whole
+from openteam.registry import short_name
 from openteam.storage.imports import import_modules
-from openteam.storage.policies import checkpoint_of, load
-from openteam.storage.run_folder import RunFolder
-from openteam.task import Task
-from openteam.tasks import TASKS
-from openteam.teammates.weights_file import SHIPPED, Member, Sizes, Weights, alone, weights_path
-from openteam.training.driver import create_run, silent
 from openteam.training.settings import Settings
-from openteam.views.full import FullView
 
-console = Console()
+TASKS = [name for name in catalogue().tasks if not name.startswith("probe-")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,32 +43,13 @@ class Add:
     imports: Imports = ()
 
     def __call__(self) -> None:
+        check_policy(self.run)
+        check_tasks([self.task])
+        check_temperature(self.temperature)
         import_modules(self.imports)
-        folder = RunFolder.open(self.run)
-        path = checkpoint_of(self.run) if self.checkpoint is None else folder.checkpoint(self.checkpoint)
-        trained = load(path)
-        if not isinstance(trained, NetworkPolicy):
-            raise UserError(f"{self.run} holds no policy network. Runs of ippo and of 'teammates clone' do.")
-        policy = NetworkPolicy(trained.network, jnp.asarray(self.temperature, jnp.float32), trained.masks)
-        header, about = read_header(path), json.loads((self.run / "about.json").read_text())
-        task = make(self.task) if self.task else from_json(folder.config["task"])
-        spec = header["spec"]
-        sizes = Sizes(
-            spec["agent_features"], spec["shared_features"], spec["actions"], len(trained.network.out.weights[0])
-        )
-        member = Member(
-            name=self.name,
-            sentence=self.sentence,
-            command=shlex.join(about["command"]),
-            seed=folder.config["seed"],
-            steps=header["step"],
-            commit=about["commit"],
-            skill=measure(policy, task),
-        )
-        target = weights_path(self.weights or task.name.split("-")[0])
-        new = Weights.read(target).adding(member, sizes, policy) if target.exists() else alone(member, sizes, policy)
-        new.write(target)
-        console.print(f"{target}: {len(new.members)} members. {describe(member)}", highlight=False)
+        from openteam.commands.teammate_types import add
+
+        add(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +64,7 @@ class TrainTeammate:
     """How it behaves."""
     steps: Count = 2_000_000
     """Environment steps, over all environments."""
-    seed: int = 0
+    seed: Count = 0
     """Same seed, same machine, same teammate."""
     out: Path | None = None
     """Run folder to make; by default runs/teammates/TASK-NAME."""
@@ -115,14 +76,20 @@ class TrainTeammate:
     """1 samples actions from the policy, 0 takes the likeliest."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints, each of which can be added as a type; by default a fortieth of the run."""
-    algorithm: PPO = dataclasses.field(default_factory=ippo)
+    changes: tyro.conf.Fixed[tuple[str, ...]] = ()
+    """Words of flags such as --algorithm.envs 64."""
     imports: Imports = ()
 
     def __call__(self) -> None:
+        check_tasks([self.task, self.among])
+        Settings(self.steps, self.checkpoint_every)
+        check_seed(self.seed)
+        check_temperature(self.temperature)
+        check_new_run(folder_of(self))
         import_modules(self.imports)
-        settings = Settings(self.steps, self.checkpoint_every)
-        run = train(self.task, self.algorithm, self.name, settings, self.seed, self.out)
-        Add(run, self.name, self.sentence, None, self.among, self.weights, self.temperature)()
+        from openteam.commands.teammate_types import train_teammate
+
+        train_teammate(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,7 +106,7 @@ class Clone:
     """How it behaves; by default, like the type."""
     steps: Count = 1_000_000
     """Environment steps, over all environments."""
-    seed: int = 0
+    seed: Count = 0
     """Same seed, same machine, same clone."""
     out: Path | None = None
     """Run folder to make; by default runs/teammates/TASK-NAME."""
@@ -147,19 +114,24 @@ class Clone:
     """As of openteam teammates add."""
     temperature: float = 1.0
     """1 samples actions from the policy, 0 takes the likeliest."""
-    width: int = Cloning.width
+    width: Count = 64
     """Width of all layers; equal in all members of a file."""
     imports: Imports = ()
 
     def __call__(self) -> None:
+        check_task(self.task)
+        types = catalogue().tasks[self.task].types if self.task in catalogue().tasks else [self.type]
+        if self.type not in types:
+            raise UserError(f"'{self.task}' has no type '{self.type}': {', '.join(types)}.")
+        Settings(self.steps)
+        check_seed(self.seed)
+        check_temperature(self.temperature)
+        check_whole("--width", self.width, 1, 100_000)
+        check_new_run(folder_of(self))
         import_modules(self.imports)
-        families = [family for family in make(self.task).pool.families if self.type in family.names]
-        if not families:
-            raise UserError(f"'{self.task}' has no type '{self.type}': {', '.join(make(self.task).pool.names)}.")
-        learner = Cloning(teacher=families[0], type=self.type, width=self.width)
-        run = train(self.task, learner, self.name, Settings(self.steps), self.seed, self.out)
-        sentence = self.sentence or f"A network that learned to do what {self.type} does."
-        Add(run, self.name, sentence, weights=self.weights, temperature=self.temperature)()
+        from openteam.commands.teammate_types import clone
+
+        clone(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,20 +140,17 @@ class ListTypes:
 
     tasks: tyro.conf.Positional[tuple[str, ...]] = ()
     """Which tasks; by default all but the probes."""
-    episodes: int = 256
+    episodes: Count = 256
     """Episodes to measure a skill with; 0 measures none."""
     imports: Imports = ()
 
     def __call__(self) -> None:
+        check_tasks(self.tasks)
+        check_episodes(self.episodes, 0, lowest=0)
         import_modules(self.imports)
-        for name in self.tasks or [name for name in TASKS if not name.startswith("probe-")]:
-            task = make(name)
-            table = Table("type", "split", "skill", "how it behaves", title=name)
-            for one in types_of(task):
-                played = play_type(one.policy, task, self.episodes) if self.episodes > 0 else None
-                figure = f"{played.mean:.2f} ± {played.interval:.2f}" if played else "-"
-                table.add_row(one.name, one.split, figure, one.sentence)
-            console.print(table)
+        from openteam.commands.teammate_types import list_types
+
+        list_types(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,25 +163,9 @@ class Check:
     """Record the skills found now, after a pool has changed, instead of comparing."""
 
     def __call__(self) -> None:
-        names = self.weights or tuple(sorted(path.stem for path in SHIPPED.glob("*.safetensors")))
-        if not names:
-            raise UserError(f"There are no learned teammates in {SHIPPED}. 'openteam teammates train' makes some.")
-        wrong = []
-        for name in names:
-            path = weights_path(name)
-            file = Weights.read(path)
-            members = []
-            for place, member in enumerate(file.members):
-                old = member.skill
-                new = measure(file.policy(place), make(old.task), old.episodes)
-                console.print(f"{name}: {describe(member)}, now {new.mean:.3f}", highlight=False)
-                if not old.low <= new.mean <= old.high:
-                    wrong.append(f"{member.name} of {path} scores {new.mean} outside {old.low} to {old.high}")
-                members.append(dataclasses.replace(member, skill=new))
-            if self.record:
-                dataclasses.replace(file, members=tuple(members)).write(path)
-        if wrong and not self.record:
-            raise UserError(f"{'; '.join(wrong)}. If a pool was changed on purpose: openteam teammates check --record.")
+        from openteam.commands.teammate_types import check
+
+        check(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,37 +174,30 @@ class Duel:
 
     task: tyro.conf.Positional[str] = "fortattack"
     """Whose types and rules."""
-    episodes: int = 256
+    episodes: Count = 256
     """Episodes of each pair."""
     out: Path | None = None
     """Also draw the table there: .png, .svg or .pdf."""
 
     def __call__(self) -> None:
+        check_task(self.task)
+        check_episodes(self.episodes, 0)
         if self.out:
             check_picture(self.out)
-        task = make(self.task)
-        held = duels(task, episodes=self.episodes)
-        table = Table("guards", *task.pool.names, title="How often the fort is held, by attackers")
-        for name, row in zip(task.pool.names, held, strict=True):
-            table.add_row(name, *(f"{share:.0%}" for share in row))
-        console.print(table)
-        if self.out:
-            draw_duels(self.out, held, task.pool.names)
+        from openteam.commands.teammate_types import duel
+
+        duel(self)
 
 
-def train(task: str, learner: AbstractLearner, name: str, settings: Settings, seed: int, out: Path | None) -> Path:
-    """A run whose policy sees everything, as teammates do; its folder."""
-    full: Task = dataclasses.replace(make(task), view=FullView())
-    folder = out or Path("runs") / "teammates" / f"{short_name(task)}-{name}"
-    create_run(full, learner, settings, seed, folder)
-    run_with_bar([folder], full.name, silent)
-    return folder
+def folder_of(flags: TrainTeammate | Clone) -> Path:
+    """The run folder of a new teammate."""
+    return flags.out or Path("runs") / "teammates" / f"{short_name(flags.task)}-{flags.name}"
 
 
-def describe(member: Member) -> str:
-    """A member and what is recorded of its skill."""
-    skill = member.skill
-    return f"{member.name} scores {skill.mean:.3f} in {skill.task} ({skill.low:.2f} to {skill.high:.2f})"
+def check_temperature(temperature: float) -> None:
+    """Raise unless a policy can sample at this temperature."""
+    if not 0 <= temperature <= 1000:
+        raise UserError(f"--temperature must lie between 0 and 1000; got {temperature}.")
 
 
 SUBCOMMANDS: dict[str, type] = {
@@ -266,9 +212,17 @@ SUBCOMMANDS: dict[str, type] = {
 
 def parse(words: list[str]) -> Callable[[], None]:
     """The first word chooses what to do."""
-    if not words or words[0] not in SUBCOMMANDS:
-        raise UserError(f"openteam teammates needs one of {', '.join(SUBCOMMANDS)}; each has --help.")
-    return tyro.cli(
-        SUBCOMMANDS[words[0]], prog=f"openteam teammates {words[0]}", args=words[1:],
-        config=(tyro.conf.AvoidSubcommands,),
-    )  # fmt: skip
+    name = words[0] if words else ""
+    if name in ("-h", "--help"):
+        lines = (f"  openteam teammates {name}: {(cls.__doc__ or '').strip()}" for name, cls in SUBCOMMANDS.items())
+        print("The types that teammates can have.\n", *lines, "\nEach has --help.", sep="\n")
+        raise SystemExit(0)
+    if name not in SUBCOMMANDS:
+        hint = did_you_mean(name, SUBCOMMANDS)
+        raise UserError(f"openteam teammates needs one of {', '.join(SUBCOMMANDS)}; each has --help.{hint}")
+    prog = f"openteam teammates {name}"
+    if name != "train":
+        return parse_flags(SUBCOMMANDS[name], prog, words[1:])
+    words, changes = split_changes(words[1:])
+    check_flags(changes, catalogue().algorithms["ippo"].settings, prog)
+    return dataclasses.replace(parse_flags(TrainTeammate, prog, words), changes=changes)

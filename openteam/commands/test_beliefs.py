@@ -40,7 +40,10 @@ def runs(tmp_path_factory):
             folder.append("episodes.jsonl", Episodes(np.ones(1), np.ones(1, int)).rows(step, "train"))
             error = {"existence_error": 1.0 + 2 * seed + number}
             folder.append("beliefs.jsonl", [{"step": step, "split": "train"} | error])
-            save_policy(folder.checkpoint(step), TINY, init(key), task=task.name, spec=task.spec, step=step)
+            save_policy(
+                folder.checkpoint(step), TINY, init(key), task=task.name, spec=task.spec, step=step,
+                run=folder.coverage(),
+            )  # fmt: skip
     return path
 
 
@@ -73,7 +76,7 @@ def test_every_checkpoint_is_judged_on_the_same_episodes_and_drawn(runs, tmp_pat
     ("words", "message"),
     [
         ([], "needs runs"),
-        (["RUNS", "--episodes", "0"], "at least 1 episode"),
+        (["RUNS", "--episodes", "0"], "--episodes must be at least 1; got 0"),
         (["RUNS", "--curves", "x.doc"], "x.doc"),
         (["NOWHERE"], "NOWHERE"),
     ],

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from openteam.bench.measure import TrainingSpeed
-from openteam.commands.bench import FULL, PARTIAL, Bench, beside_released, in_parallel, training_cells
+from openteam.commands.bench import Bench
+from openteam.commands.bench_report import FULL, PARTIAL, beside_released, in_parallel, keep, measured, training_cells
 from openteam.errors import UserError
 from openteam.execution.processes import cores as allowed_cores
 
@@ -17,8 +18,8 @@ SPEED = TrainingSpeed(
 
 def test_what_is_compared_on_a_task_of_this_kind_is_measured():
     bench = Bench()
-    assert [bench.measured(task) for task in bench.tasks] == [FULL, PARTIAL]
-    assert Bench(algorithms=("ql",)).measured("lbf-released") == ("ql",)
+    assert [measured(bench, task) for task in bench.tasks] == [FULL, PARTIAL]
+    assert measured(Bench(algorithms=("ql",)), "lbf-released") == ("ql",)
 
 
 def test_a_row_stands_beside_gpl_q_and_the_released_code():
@@ -37,7 +38,7 @@ def test_released_figures_are_those_of_the_algorithm_by_either_name(algorithm, e
 
 def test_figures_are_kept_as_soon_as_they_are_known(tmp_path):
     file = tmp_path / "new" / "figures.json"
-    Bench(json=file).keep({"training": [dataclasses.asdict(SPEED)]})
+    keep(Bench(json=file), {"training": [dataclasses.asdict(SPEED)]})
     assert '"training": 8000.0' in file.read_text()
 
 

@@ -13,6 +13,7 @@ from openteam.analysis.paper import published, published_at, published_curve, pu
 from openteam.cli import run
 from openteam.errors import UserError
 from openteam.rollout.episodes import Episodes
+from openteam.storage.checkpoint import save_tree
 from openteam.storage.config import to_json
 from openteam.storage.run_folder import RunFolder
 
@@ -21,12 +22,12 @@ TASKS = {name: to_json(openteam.make(name)) for name in ("lbf", "wolfpack")}
 GPL_Q, GPL_SPI = (to_json(openteam.make_algorithm(name)) for name in ("gpl-q", "gpl-spi"))
 
 
-def make_run(path, train, larger, *, task="lbf", learner=None, seed=0, steps=200, episodes=2):
+def make_run(path, train, larger, *, task="lbf", learner=None, seed=0, steps=200, episodes=2, changes=None):
     """A run whose mean returns at steps 0, 100, ... are given; ``five`` and others score 0."""
     config = {
         "task": TASKS[task], "learner": learner or GPL_Q,
         "settings": {"steps": steps, "checkpoint_every": 100, "evaluation_episodes": episodes}, "seed": seed,
-    }  # fmt: skip
+    } | (changes or {})  # fmt: skip
     folder = RunFolder.create(path, config)
     for number, means in enumerate(zip(train, larger, strict=True)):
         scores = dict.fromkeys(["train", *TASKS[task]["splits"]], 0.0) | dict(
@@ -36,7 +37,13 @@ def make_run(path, train, larger, *, task="lbf", learner=None, seed=0, steps=200
             spread = np.linspace(-1, 1, episodes)
             rows = Episodes(mean + spread, np.ones(episodes, int)).rows(number * 100, split)
             folder.append("episodes.jsonl", rows)
+        write_checkpoint(folder, number * 100)
     return folder
+
+
+def write_checkpoint(folder, step):
+    """One without a policy: it covers the rows that are there."""
+    save_tree(folder.checkpoint(step), {}, {"kind": "policy", "step": step, "run": folder.coverage()})
 
 
 @pytest.fixture
@@ -113,8 +120,8 @@ def test_a_run_from_before_a_field_existed_has_its_default(tmp_path):
 def test_a_task_whose_parts_were_changed_is_another_task(tmp_path):
     other = dataclasses.replace(openteam.make("lbf"), horizon=7)
     make_run(tmp_path / "1", [1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
-    folder = make_run(tmp_path / "2", [1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
-    folder.write_json("config.json", folder.config | {"task": to_json(other)})
+    ones = [1.0, 1.0, 1.0]
+    make_run(tmp_path / "2", ones, ones, changes={"task": to_json(other)})
     assert list(compare([tmp_path]).tasks) == ["lbf", "lbf (horizon 7)"]
 
 
@@ -268,5 +275,6 @@ def test_a_mistake_gets_one_sentence(tmp_path, monkeypatch, capsys, words, sente
 
 def test_a_run_that_is_damaged_beyond_its_config_is_named(tmp_path):
     folder = RunFolder.create(tmp_path / "run", {"task": {}})
+    write_checkpoint(folder, 0)
     with pytest.raises(UserError, match="lacks what every run has"):
         read_run(folder.path)

@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
+from dataclasses import make_dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, NoReturn
 
 import tyro
-from rich.console import Console
 
-from openteam.algorithms.presets import ALGORITHMS
+from openteam.catalogue import catalogue, check_algorithm, check_task
+from openteam.commands.checks import check_new_run, check_policy
 from openteam.commands.count import Count
+from openteam.commands.flags import check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports, command_line, split_imports
-from openteam.commands.running import report_to, resumable, run_with_bar
-from openteam.core.learner import AbstractLearner
-from openteam.errors import UserError
-from openteam.execution.estimate import forecast
-from openteam.execution.processes import advance_runs, cores, on_accelerator
-from openteam.registry import make, make_algorithm, short_name
+from openteam.errors import UserError, check_seed, check_whole
+from openteam.registry import short_name
 from openteam.storage.imports import import_modules
-from openteam.storage.policies import check_fits
-from openteam.task import Task
-from openteam.tasks import TASKS
-from openteam.teammates import Pool
-from openteam.teammates.trained import Trained
-from openteam.training.driver import create_run
-from openteam.training.loggers import logging_to
-from openteam.training.progress import ProgressBars
+from openteam.training.loggers import Log, check_installed, logging_to
 from openteam.training.settings import Settings
 
-console = Console()
+FIRST = {"envs": "Environments that collect experience side by side.", "learning_rate": "The optimiser's step size."}
+"""The settings of algorithms that people change first; all others are in --help-all."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Train:
-    """Train a learner on a task and keep everything in a run folder."""
+    """Train an algorithm on a task and keep everything in a run folder."""
 
+    task: tyro.conf.Fixed[str]
+    algorithm: tyro.conf.Fixed[str]
+    changes: tyro.conf.Fixed[tuple[str, ...]]
+    """Words of flags such as --task.world.size 9, for when there is a task."""
     out: Path
     """Run folder to make. With several seeds, one folder seed-N in it for each."""
-    task: Task
-    algorithm: AbstractLearner
     steps: Count = Settings.steps
     """Environment steps, over all environments; 6.4e6 is the paper's length."""
-    seed: int = 0
+    seed: Count = 0
     """The first (or only) seed: same seed, same machine, same result."""
-    seeds: int = 1
+    seeds: Count = 1
     """How many seeds. On a CPU each gets a process of its own, pinned to a core."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints; by default a fortieth of the run, but not less than 20,000."""
@@ -53,57 +48,116 @@ class Train:
     """Episodes per split at every checkpoint."""
     teammates: tuple[Path, ...] = ()
     """Trained runs that join the pool of teammates, with networks of one size."""
-    log: Literal["none", "tensorboard", "wandb", "trackio"] = "none"
+    log: Log = "none"
     """Also send metrics there. The run folder has them in any case."""
     imports: Imports = ()
 
     def __call__(self) -> None:
-        if self.seeds < 1:
-            raise UserError(f"--seeds must be at least 1; got {self.seeds}.")
-        settings = Settings(self.steps, self.checkpoint_every, self.evaluation_episodes)
-        numbers = range(self.seed, self.seed + self.seeds)
-        folders = [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in numbers]
-        task = with_teammates(self.task, self.teammates)
-        for seed, folder in zip(numbers, folders, strict=True):
-            create_run(task, self.algorithm, settings, seed, folder)
+        settings = self.check()
+        from openteam.commands.parts import build, with_teammates
+        from openteam.commands.running import report_to, resumable, run_with_bar
+        from openteam.execution.estimate import forecast
+        from openteam.execution.processes import advance_runs, cores, on_accelerator
+        from openteam.training.driver import create_runs
+        from openteam.training.progress import ProgressBars
+
+        parts = build(self.task, self.algorithm, self.changes)
+        task = with_teammates(parts.task, self.teammates)
+        create_runs(task, parts.algorithm, settings, range(self.seed, self.seed + self.seeds), self.out)
         if not on_accelerator():
-            console.print(forecast(folders, min(self.seeds, len(cores()))), highlight=False)
-        with logging_to(self.log, folders) as logger:
+            print(forecast(self.folders, min(self.seeds, len(cores()))))
+        label = f"{short_name(self.algorithm)} on {task.name}"
+        with logging_to(self.log, self.folders) as logger:
             if self.seeds == 1 or on_accelerator():
-                run_with_bar(folders, task.name, logger, self.imports)
+                run_with_bar(self.folders, label, logger, self.imports)
             else:
-                with ProgressBars(task.name) as bars:
+                with ProgressBars(label) as bars:
                     report = report_to(bars, logger)
-                    resumable(lambda: advance_runs(folders, report, self.imports), folders, self.imports)
-        console.print(f"Finished: {self.out}")
-        words = f"openteam evaluate {folders[0]} --split {self.task.split_names[-1]} --episodes 480"
-        console.print(f"Try: {command_line(words, self.imports)}")
+                    resumable(lambda: advance_runs(self.folders, report, self.imports), self.folders, self.imports)
+        run = shlex.quote(str(self.folders[0]))
+        then = command_line(f"openteam evaluate {run} --split {task.split_names[-1]} --episodes 480", self.imports)
+        print(f"Finished: {self.out}")
+        print(f"Try: {then}")
 
+    @property
+    def folders(self) -> list[Path]:
+        numbers = range(self.seed, self.seed + self.seeds)
+        return [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in numbers]
 
-def with_teammates(task: Task, runs: Sequence[Path]) -> Task:
-    """The task with trained runs in its pool."""
-    if not runs:
-        return task
-    for run in runs:
-        check_fits(run, task.name, task.spec)
-    pool = Pool((*task.pool.families, Trained(tuple(map(str, runs)))))
-    return dataclasses.replace(task, pool=pool)
+    def check(self) -> Settings:
+        """Everything that can be wrong before there is a task or an algorithm."""
+        check_whole("--seeds", self.seeds, 1, 10_000)
+        check_seed(self.seed, self.seeds)
+        settings = Settings(self.steps, self.checkpoint_every, self.evaluation_episodes)
+        check_installed(self.log)
+        for run in self.teammates:
+            check_policy(run)
+        for folder in self.folders:
+            check_new_run(folder)
+        return settings
 
 
 def parse(words: list[str]) -> Train:
     """``TASK ALGORITHM`` choose the defaults that all other flags change."""
     imports, words = split_imports(words)
     import_modules(imports)
-    names = words[:2] if len(words) >= 2 and not any(word.startswith("-") for word in words[:2]) else None
-    if names is None and not {"-h", "--help"} & set(words):
-        raise UserError(
-            f"openteam train needs a task and an algorithm, as in: openteam train lbf gpl-q --out RUN. "
-            f"Tasks: {', '.join(TASKS)}. Algorithms: {', '.join(ALGORITHMS)}."
-        )
-    task, algorithm = names or ("lbf", "gpl-q")
+    count = next((number for number, word in enumerate(words) if word.startswith("-")), len(words))
+    names, words = words[:count], words[count:]
+    if {"-h", "--help"} & set(words) and not names:
+        show_help("TASK", "ALGORITHM")
+    task, algorithm = check_names(names)
+    if {"-h", "--help"} & set(words):
+        show_help(task, algorithm)
+    if "--help-all" in words:
+        from openteam.commands.parts import show_all_settings
+
+        show_all_settings(default_of(task, algorithm))
+    command = f"openteam train {task} {algorithm}"
+    if ":" not in task + algorithm:
+        own = {field.name.replace("_", "-"): "" for field in dataclasses.fields(Train)} | {"import": ""}
+        settings = dict(catalogue().tasks[task].settings) | dict(catalogue().algorithms[algorithm].settings)
+        check_flags(words, own | settings, command)
+    words, changes = split_changes(words)
+    return parse_flags(Train, command, words, default_of(task, algorithm, changes, imports))
+
+
+def default_of(task: str, algorithm: str, changes: tuple[str, ...] = (), imports: tuple[str, ...] = ()) -> Train:
+    """What is not said."""
     out = Path("runs") / f"{short_name(task)}-{short_name(algorithm)}"
-    default = Train(out, make(task), make_algorithm(algorithm), imports=imports)
-    return tyro.cli(
-        Train, prog=f"openteam train {task} {algorithm}", args=words[2:] if names else words, default=default,
-        config=(tyro.conf.AvoidSubcommands,),
-    )  # fmt: skip
+    return Train(task, algorithm, changes, out, imports=imports)
+
+
+def check_names(names: Sequence[str]) -> tuple[str, str]:
+    """The task and the algorithm, both known and nothing else."""
+    tasks, algorithms = catalogue().tasks, catalogue().algorithms
+    if not names:
+        raise UserError(
+            "openteam train needs a task and an algorithm, as in: openteam train lbf gpl-q --out RUN. "
+            f"Tasks: {', '.join(tasks)}. Algorithms: {', '.join(algorithms)}."
+        )
+    if names[0] in algorithms:
+        raise UserError(f"'{names[0]}' is an algorithm; the task comes first: openteam train lbf {names[0]} --out RUN.")
+    check_task(names[0])
+    if len(names) == 1:
+        raise UserError(
+            f"The algorithm is missing, as in: openteam train {names[0]} gpl-q. Algorithms: {', '.join(algorithms)}."
+        )
+    check_algorithm(names[1])
+    if len(names) > 2:
+        raise UserError(f"openteam train takes one task and one algorithm; '{names[2]}' is too much.")
+    return names[0], names[1]
+
+
+def show_help(task: str, algorithm: str) -> NoReturn:
+    """Print the settings that people change first, and exit."""
+    tasks, algorithms = catalogue().tasks, catalogue().algorithms
+    defaults = algorithms.get(algorithm, algorithms["gpl-q"]).defaults
+    fields = [(name, Annotated[type(value), tyro.conf.arg(help=FIRST[name])]) for name, value in defaults.items()]
+    first = make_dataclass("First", fields)
+    shown = make_dataclass("Shown", [("run", Annotated[Train, tyro.conf.arg(name="")]), ("algorithm", first)])
+    command = f"openteam train {task} {algorithm}"
+    text = [Train.__doc__ or "", f"All settings: {command} --help-all"]
+    if task == "TASK":
+        text[1:1] = [f"Tasks: {', '.join(tasks)}.", f"Algorithms: {', '.join(algorithms)}."]
+    parse_flags(shown, command, ["--help"], shown(default_of(task, algorithm), first(**defaults)), "\n\n".join(text))
+    raise SystemExit(0)

@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, Spec
 
@@ -21,7 +22,7 @@ class TrainState(eqx.Module):
     updates: Int[Array, ""]
 
 
-class AbstractLearner(eqx.Module):
+class AbstractLearner(AbstractChecked):
     """An algorithm: a value made of hyperparameters, documented field by field.
 
     ``progress`` is the fraction of the run that is over, in [0, 1]; every schedule is a function of it, so a short run

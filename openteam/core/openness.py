@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import equinox as eqx
 from jaxtyping import Array, Bool, Key, PyTree
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.world import AbstractWorldState
 
 
-class AbstractOpenness(eqx.Module):
+class AbstractOpenness(AbstractChecked):
     """The open part of the transition function: which slots are occupied. Slot 0, the learner, never leaves."""
 
     @property

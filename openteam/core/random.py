@@ -8,6 +8,7 @@ Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 from jax.extend import random as jax_random
 from jaxtyping import Array, Key, UInt32
 
-from openteam.errors import UserError
+from openteam.errors import UserError, check_seed
 
 ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 ROUNDS = 13
@@ -25,8 +26,9 @@ PARITY = 0x1BD11BDA
 BITS, SPLIT, FOLD = range(3)
 
 
+@functools.partial(jax.jit, static_argnames="rounds", inline=True)
 def threefry(key: UInt32[Array, "2"], low: Array, high: Array, rounds: int = ROUNDS) -> tuple[Array, Array]:
-    """Encrypt two counter words."""
+    """Encrypt two counter words. Inlined where it is traced, so XLA fuses it; one program where it is not."""
     schedule = (key[0], key[1], key[0] ^ key[1] ^ jnp.uint32(PARITY))
     low, high = low + schedule[0], high + schedule[1]
     for number in range(rounds):
@@ -69,6 +71,7 @@ FUSED = jax_random.define_prng_impl(
 
 def key(seed: int) -> Key[Array, ""]:
     """The root of all randomness of a run; of JAX's own kind if the environment says OPENTEAM_KEYS=jax."""
+    check_seed(seed)
     kind = os.environ.get("OPENTEAM_KEYS", "fused")
     if kind not in ("fused", "jax"):
         raise UserError(f"OPENTEAM_KEYS is 'fused' (ours, faster on a CPU) or 'jax'; got '{kind}'.")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.types import Observation
 from openteam.core.world import AbstractWorld
 
 
-class AbstractView(eqx.Module):
+class AbstractView(AbstractChecked):
     """From a world's state to the observation of the agent in one slot, who becomes row 0."""
 
     @abstractmethod

@@ -8,6 +8,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.checked import AbstractChecked
+
 
 class AbstractWorldState(eqx.Module):
     """Any pytree that says which slots are occupied."""
@@ -18,7 +20,7 @@ class AbstractWorldState(eqx.Module):
 State = TypeVar("State", bound=AbstractWorldState)
 
 
-class AbstractWorld(eqx.Module, Generic[State]):
+class AbstractWorld(AbstractChecked, Generic[State]):
     """One world, one environment. The number of slots is that of ``present``, never a field.
 
     A world knows nothing of types, policies, lifetimes or views. All methods are pure and can be compiled. Draw your

@@ -15,7 +15,7 @@ from openteam.storage.run_folder import RunFolder
 def split_curves(folder: RunFolder) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For every split: steps, and the mean return at each."""
     returns: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in folder.rows("episodes.jsonl"):
+    for row in folder.rows_of_checkpoints("episodes.jsonl"):
         returns[row["split"]][row["step"]].append(row["return"])
     return {
         split: (np.array(list(points)), np.array([np.mean(values) for values in points.values()]))

@@ -21,10 +21,11 @@ from openteam.core.world import Drawable, Markable
 from openteam.drawing.annotations import LINE, QUIET, Notes, annotate, explain_marks, wrap, write
 from openteam.drawing.ghosts import believed_agents, check_ghosts, draw_ghosts
 from openteam.errors import UserError
-from openteam.rollout.episodes import Step, play
+from openteam.rollout.episodes import Step, check_not_traced, play
 from openteam.task import Task
 from openteam.views.full import FullView
 
+ENDINGS = (".gif", ".mp4", ".png")
 FOG, THICKNESS = (168, 174, 184), 0.45  # its colour over what the learner does not see, and how opaque it is
 SHEET_COLUMNS, SHEET_FRAMES = 4, 12  # of one episode on a sheet
 SHEET_WIDTH = 320  # pixels of a picture on a sheet, at most
@@ -54,6 +55,10 @@ class Recording:
         self.actions = actions
         self.type_ids = type_ids
 
+    def __repr__(self) -> str:
+        who = f"{self.learner}: " if self.learner else ""
+        return f"Recording({who}{len(self.rewards)} steps, return {self.total:.4g})"
+
     @property
     def total(self) -> float:
         return float(self.rewards.sum())
@@ -62,12 +67,6 @@ class Recording:
         """Its first steps."""
         kept = (self.beliefs[: step + 1], self.actions[: step + 1], self.type_ids[: step + 1])
         return Recording(self.states[: step + 1], self.rewards[:step], self.learner, *kept)
-
-
-def record(policy: AbstractPolicy, task: Task, *, seed: int = 0, best_of: int = 1, belief: bool = False) -> Recording:
-    """One episode; of several, the one with the highest return."""
-    played = record_all(policy, task, seed=seed, episodes=best_of, belief=belief)
-    return max(played, key=lambda episode: episode.total)
 
 
 def record_all(
@@ -79,6 +78,7 @@ def record_all(
     """
     if episodes < 1:
         raise UserError(f"A recording needs at least 1 episode; got {episodes}.")
+    check_not_traced(policy, task)
     if belief:
         check_ghosts(policy, task, learner)
     played = jax.device_get(play(task, policy, make_key(seed), episodes, keep_belief if belief else keep_world))
@@ -108,11 +108,16 @@ def _pick(tree: Any, episode: int, steps: int) -> list[Any]:
     return [jax.tree.map(lambda leaf, n=n: leaf[n, episode], tree) for n in range(steps)]
 
 
+def check_recording_path(path: Path) -> None:
+    """Raise unless the file's ending is known."""
+    if path.suffix not in ENDINGS:
+        raise UserError(f"A recording is written as {', '.join(ENDINGS)}; got '{path.name}'.")
+
+
 def write_recordings(path: Path, task: Task, recordings: list[Recording], frames: int = SHEET_FRAMES) -> None:
     """Write what the file's ending asks for: .gif, .mp4, or as .png a sheet with this many frames per episode."""
+    check_recording_path(path)
     writers = {".gif": write_gif, ".mp4": write_mp4, ".png": partial(write_sheet, frames=frames)}
-    if path.suffix not in writers:
-        raise UserError(f"A recording is written as {', '.join(writers)}; got '{path.name}'.")
     path.parent.mkdir(parents=True, exist_ok=True)
     writers[path.suffix](path, task, *recordings)
 

@@ -14,7 +14,7 @@ from openteam.commands.record import Record
 from openteam.core.policy import AbstractMemoryless, Belief, Decision, Explanation
 from openteam.drawing.annotations import CAPTION
 from openteam.drawing.ghosts import GHOST, believed_agents, check_ghosts, draw_ghosts, locating
-from openteam.drawing.record import draw_frames, record, record_all
+from openteam.drawing.record import draw_frames, record_all
 from openteam.errors import UserError
 from openteam.teammates import Uniform
 
@@ -97,12 +97,12 @@ def test_the_believed_number_counts_the_learner_and_weighs_hypotheses():
 
 @pytest.fixture(scope="module")
 def episode():
-    return record(Sure(), TASK, seed=1, belief=True)
+    return openteam.record(Sure(), TASK, seed=1, belief=True)
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return record(Sure(), TASK, seed=1)
+    return openteam.record(Sure(), TASK, seed=1)
 
 
 def test_a_belief_is_kept_of_every_state_that_was_acted_on(episode):

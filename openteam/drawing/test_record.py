@@ -173,7 +173,7 @@ def test_the_command_writes_what_it_is_asked_for(tmp_path, monkeypatch, capsys, 
 def test_several_policies_play_the_same_episode_and_types_see_everything(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr("openteam.commands.record.make", {"partial": PARTIAL}.__getitem__)
-    monkeypatch.setattr("openteam.commands.record.write_recordings", lambda *given: drawn.append(given))
+    monkeypatch.setattr("openteam.drawing.record.write_recordings", lambda *given: drawn.append(given))
     Record("partial", tmp_path / "x.png", policy=("uniform", "uniform"), steps=4)()
     ((_, task, (one, other), _),) = drawn
     assert (one.learner, len(one.states)) == ("uniform", 5)

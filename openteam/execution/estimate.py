@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from openteam.storage.run_folder import RunFolder, cpu_model
+from openteam.storage.about import cpu_model
+from openteam.storage.run_folder import RunFolder
 
 Kind = tuple[str, str]  # the task's name, the learner's configuration
 USUAL = (Path("runs"), Path("results"))  # where plans and examples put runs

@@ -18,6 +18,8 @@ from openteam.errors import UserError
 from openteam.registry import make, make_algorithm, short_name
 from openteam.storage.changes import describe, differences, with_change
 from openteam.storage.config import from_json, to_json
+from openteam.storage.creation import is_free
+from openteam.storage.packing import packed
 from openteam.storage.run_folder import RunFolder
 from openteam.training.settings import Settings
 
@@ -49,14 +51,19 @@ class PlannedRun:
     """Settings of task and algorithm other than their own, by dotted name."""
 
     @property
-    def config(self) -> dict[str, Any]:
-        """What its config.json says."""
+    def given(self) -> dict[str, Any]:
+        """Its configuration, with files as the plan's tasks name them."""
         return {
             "task": _config("task", self.task, self.changes),
             "learner": _config("algorithm", self.algorithm, self.changes),
             "settings": dataclasses.asdict(self.settings),
             "seed": self.seed,
         }
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What its config.json says."""
+        return packed(self.given)[0]
 
     @property
     def step(self) -> int | None:
@@ -70,8 +77,11 @@ class PlannedRun:
 
     @property
     def finished(self) -> bool:
-        """A checkpoint is written after its rows, so the last one ends a run."""
-        return self.exists and (self.step or 0) >= self.settings.steps
+        """Whether there is nothing left to do; a damaged run is begun, and says then what is wrong with it."""
+        try:
+            return self.exists and RunFolder(self.folder).finished
+        except UserError:
+            return False
 
     def check(self) -> None:
         """Raise unless it can be built and, if it exists, was begun with the settings that it is planned with."""
@@ -83,13 +93,13 @@ class PlannedRun:
                     f"{self.folder} exists with other settings than planned: {describe(other)}. Choose another out or "
                     "name, or remove it."
                 )
-        elif self.folder.exists() and any(self.folder.iterdir()):
+        elif not is_free(self.folder):
             raise UserError(f"{self.folder} exists, but is no run. Choose another out or name, or remove it.")
 
     def begin(self) -> None:
         """Make its folder, if there is none yet."""
         if not self.exists:
-            RunFolder.create(self.folder, self.config)
+            RunFolder.create(self.folder, self.given)
 
 
 def read_plan(path: Path) -> list[PlannedRun]:

@@ -135,8 +135,7 @@ def _work(folder: Path, core: int, imports: Sequence[str], connection: Connectio
         signal.signal(signal.SIGTERM, _interrupted)
         try:
             import_modules(imports)
-            with alone_in(folder):
-                run_folders([folder], send)
+            run_folders([folder], send)
             send(None)
         except UserError as error:
             send(str(error))
@@ -146,22 +145,6 @@ def _work(folder: Path, core: int, imports: Sequence[str], connection: Connectio
 def _interrupted(number: int, frame: object) -> NoReturn:
     """Asked to stop: as if Ctrl-C had been pressed, upon which a run writes its state."""
     raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other workers out of a run while one is at it, also after whoever started it is gone."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with (folder / "config.json").open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"{folder} is being trained by another process. Wait for it or stop it.") from None
-        yield
 
 
 def on_accelerator() -> bool:

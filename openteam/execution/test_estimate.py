@@ -13,7 +13,7 @@ from openteam.execution.estimate import (
     total_time,
     wall_clock,
 )
-from openteam.storage.run_folder import cpu_model
+from openteam.storage.about import cpu_model
 
 CONFIG = {"task": {"name": "lbf"}, "learner": {"class": "GPL", "envs": 16}, "settings": {"steps": 120_000}}
 OTHER = CONFIG | {"learner": {"class": "GPL", "envs": 64}}

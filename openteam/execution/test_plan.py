@@ -13,7 +13,7 @@ import pytest
 from openteam.cli import run
 from openteam.errors import UserError
 from openteam.execution.plan import read_plan, unfinished, what_to_do
-from openteam.storage.checkpoint import read_header
+from openteam.storage.checkpoint import read_header, save_tree
 from openteam.storage.run_folder import RunFolder
 
 PLANS = Path(__file__).parents[2] / "plans"
@@ -105,7 +105,8 @@ def test_finished_runs_are_skipped_begun_ones_resumed_and_the_rest_started(tmp_p
     for one, step in zip(planned, (320, 160, None), strict=False):
         one.begin()
         if step:
-            RunFolder.open(one.folder).checkpoint(step).touch()
+            folder = RunFolder.open(one.folder)
+            save_tree(folder.checkpoint(step), {}, {"kind": "policy", "step": step, "run": folder.coverage()})
     assert list(map(what_to_do, planned)) == ["finished", "resume from step 160", "resume", "start"]
     assert unfinished(planned) == planned[1:]
     assert run(["plan", str(path), "--dry-run"]) == 0
@@ -125,27 +126,21 @@ def test_more_processes_than_cores_are_refused(tmp_path, capsys):
     assert "--processes must lie between 1 and" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def env(tmp_path_factory):
-    """What users have: programs compiled with care, and one cache for all processes of this module."""
-    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "COLUMNS": "200"}
-
-
-def start(path: Path, env: dict[str, str]) -> subprocess.Popen[str]:
+def start(path: Path, users_env: dict[str, str]) -> subprocess.Popen[str]:
     # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
     heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
     words = [sys.executable, "-c", heed, sys.executable, "-m", "openteam", "plan", str(path)]
     return subprocess.Popen(
-        words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words, env=users_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
-def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, env):
+def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, users_env):
     path = write_plan(tmp_path, seeds=[0, 1], steps=64_000, checkpoint_every=32_000)
     good, damaged = read_plan(path)
     damaged.begin()
     (damaged.folder / "state.safetensors").write_bytes(b"\0" * 100)
-    process = start(path, env)
+    process = start(path, users_env)
     rows = good.folder / "train.jsonl"
     while process.poll() is None and (not rows.exists() or rows.read_bytes().count(b"\n") < 2):
         time.sleep(0.01)
@@ -156,10 +151,10 @@ def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, env):
     assert "Traceback" not in errors
     header = read_header(good.folder / "state.safetensors")
     assert 0 < header["updates"] < 64_000 / 16  # written when it was told to stop
-    kept = (good.folder / "train.jsonl").read_text().splitlines()[: header["rows"]["train.jsonl"]]
+    kept = (good.folder / "train.jsonl").read_text().splitlines()[: header["run"]["rows"]["train.jsonl"]["rows"]]
     assert kept
 
-    process = start(path, env)
+    process = start(path, users_env)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 2
     assert f"1 of 2 runs failed, the others are finished. {damaged.folder}:" in errors

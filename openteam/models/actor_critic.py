@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractPolicy, Decision, Explanation
 from openteam.core.types import Chunk, Observation, Spec, View, over_chunk
@@ -37,7 +38,7 @@ class AbstractActorCritic(eqx.Module):
         """The networks' inputs where each action was chosen, and where it led."""
 
 
-class AbstractNetworkSettings(eqx.Module):
+class AbstractNetworkSettings(AbstractChecked):
     """The kind and the sizes of PPO's networks."""
 
     @abstractmethod
@@ -127,7 +128,7 @@ class FlatNetworks(AbstractNetworkSettings):
     """Width of all layers."""
 
     def __check_init__(self) -> None:
-        check_positive(self, "width")
+        check_positive(self, "width", "max_agents")
 
     def init(self, key: Key[Array, ""], spec: Spec) -> FlatActorCritic:
         k_actor, k_critic = jax.random.split(key)

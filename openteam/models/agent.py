@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.types import Observation
 from openteam.errors import check_positive
 from openteam.models.graph import AbstractGraph, CompleteGraph
@@ -59,7 +60,7 @@ class RelationalForwardModel(eqx.Module):
         return self.readout(self.node.rest(kept + messages @ node.weights[1] + node.bias))
 
 
-class AgentModelSizes(eqx.Module):
+class AgentModelSizes(AbstractChecked):
     """Sizes of a relational forward model. Defaults are those behind the paper's foraging results."""
 
     width: int = eqx.field(static=True, default=30)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.learner import Metrics
 from openteam.core.types import Spec
-from openteam.errors import UserError, check_positive
+from openteam.errors import UserError, check_not_negative, check_positive
 from openteam.models.fixed_slots import AnySlots
 from openteam.models.graph import AbstractGraph
 from openteam.models.joint_value import AbstractPairwise, Factored, JointValueModel, joint_value, marginalise
@@ -29,8 +29,7 @@ class CoordinationGraph(AbstractHead):
 
     def __check_init__(self) -> None:
         check_positive(self, "width")
-        if self.regulariser < 0:
-            raise UserError(f"CoordinationGraph's regulariser must be at least 0; got {self.regulariser}.")
+        check_not_negative(self, "regulariser")
 
     @property
     def graph(self) -> AbstractGraph:

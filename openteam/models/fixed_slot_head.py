@@ -25,7 +25,7 @@ class FixedSlotHead(AbstractHead):
     """Width of both hidden layers."""
 
     def __check_init__(self) -> None:
-        check_positive(self, "width", *(["max_agents"] if self.max_agents is not None else []))
+        check_positive(self, "width", "max_agents")
 
     @property
     def graph(self) -> CompleteGraph:

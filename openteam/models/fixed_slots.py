@@ -92,8 +92,6 @@ class FlatObservation(eqx.Module):
 
 def fixed_size(learner: str, max_agents: int | None, spec: Spec) -> int:
     """The length of the list: what the learner's ``max_agents`` says, or else the task's largest team."""
-    if max_agents is not None and max_agents < 1:
-        raise UserError(f"{learner}'s max_agents must be at least 1, for the learner itself; got {max_agents}.")
     size = spec.max_agents if max_agents is None else max_agents
     if size is None:
         raise UserError(f"{learner} must know how many agents there can be: set max_agents, as the task does not say.")

@@ -16,13 +16,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.errors import UserError, check_positive
 from openteam.models.graph import AbstractGraph, CompleteGraph, StarGraph
 from openteam.models.layers import MLP, side_by_side
 from openteam.models.utilities import AbstractUtilities, AgentFactors, EdgeFactors, StarTable
 
 
-class AbstractPairwise(eqx.Module):
+class AbstractPairwise(AbstractChecked):
     """Which pairs of agents have a utility and how it follows from their types. Settings only, no parameters."""
 
     @property

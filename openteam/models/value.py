@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.learner import Metrics
 from openteam.core.types import Spec
 from openteam.models.fixed_slots import AnySlots, FixedSlots
@@ -87,7 +88,7 @@ class AbstractValueNetwork(eqx.Module):
         """What runs log about predicted values and what they should have been."""
 
 
-class AbstractHead(eqx.Module):
+class AbstractHead(AbstractChecked):
     """Settings of a value network."""
 
     @property

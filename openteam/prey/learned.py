@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import ClassVar
+
 import equinox as eqx
 import jax
 from jaxtyping import Array, Int, Key
@@ -12,6 +15,7 @@ from openteam.errors import UserError
 from openteam.prey.sight import FEATURES, prey_observations
 from openteam.storage.config import AbstractFromFiles
 from openteam.teammates.learned import Learned
+from openteam.teammates.weights_file import own_file
 from openteam.worlds.wolfpack.prey import AbstractPrey
 from openteam.worlds.wolfpack.state import PREY_ACTION_NAMES, WolfpackState
 
@@ -23,6 +27,11 @@ class LearnedPrey(AbstractPrey, AbstractFromFiles):
     """The file of their networks, named as for ``Learned``."""
     names: tuple[str, ...] = eqx.field(static=True, default=("prey-0", "prey-1"))
     """The members of the file that the prey follow, one for each prey."""
+    names_files: ClassVar[str] = "weights"
+
+    @classmethod
+    def file_of(cls, name: str) -> Path | None:
+        return own_file(name)
 
     def check(self, prey: int) -> None:
         if prey != len(self.names):

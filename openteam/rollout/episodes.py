@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from openteam.compile_cache import quick_jit
@@ -23,11 +24,12 @@ BATCH = 256
 
 
 class Episodes:
-    """Returns and lengths of finished episodes."""
+    """Returns and lengths of finished episodes, and a word for what was played."""
 
-    def __init__(self, returns: np.ndarray, lengths: np.ndarray):
+    def __init__(self, returns: np.ndarray, lengths: np.ndarray, label: str = ""):
         self.returns = returns
         self.lengths = lengths
+        self.label = label
 
     @property
     def mean(self) -> float:
@@ -47,17 +49,32 @@ class Episodes:
     def __str__(self) -> str:
         return f"{self.mean:.3f} ± {self.interval:.3f} ({len(self.returns)} episodes)"
 
+    def __repr__(self) -> str:
+        label = f"{self.label}: " if self.label else ""
+        interval = "" if len(self.returns) < 2 else f" ± {self.interval:.3f}, 95 % interval"
+        return f"Episodes({label}return {self.mean:.3f}{interval} over {len(self.returns)} episodes)"
+
 
 def evaluate(policy: AbstractPolicy, task: Task, *, episodes: int = 480, seed: int = 0) -> Episodes:
     """Exactly ``episodes`` episodes, each from its own start, so that short ones are not counted more often."""
     if episodes < 1:
         raise UserError(f"An evaluation needs at least 1 episode; got {episodes}.")
+    check_not_traced(policy, task)
     batch = min(episodes, BATCH)
     parts = [
         play(task, policy, jax.random.fold_in(make_key(seed), number), batch) for number in range(-(-episodes // batch))
     ]
     returns = np.concatenate([np.asarray(part.returns) for part in parts])[:episodes]
     return Episodes(returns, np.concatenate([np.asarray(part.lengths) for part in parts])[:episodes])
+
+
+def check_not_traced(policy: AbstractPolicy, task: Task) -> None:
+    """Raise inside ``jit``, ``vmap`` or ``grad``, where there are no numbers to return yet."""
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((policy, task, jnp.zeros(())))):
+        raise UserError(
+            "Episodes are played and returned as plain numbers, which do not exist inside jit, vmap or grad. Evaluate "
+            "or record outside of them; what is played is compiled anyway."
+        )
 
 
 class Step(eqx.Module):

@@ -8,6 +8,8 @@ import openteam
 from openteam.drawing.curves import draw_curves, split_curves
 from openteam.errors import UserError
 from openteam.rollout.episodes import Episodes
+from openteam.storage.checkpoint import save_tree
+from openteam.storage.rows import ROW_FILES, parse_rows, read_lines
 from openteam.storage.run_folder import RunFolder
 from openteam.training.driver import Progress
 from openteam.training.loggers import logging_to
@@ -68,6 +70,7 @@ def folder(tmp_path):
     folder = RunFolder.create(tmp_path / "run", {})
     for step, value in ((0, 1.0), (100, 3.0)):
         folder.append("episodes.jsonl", Episodes(np.array([value, value + 1]), np.ones(2, int)).rows(step, "train"))
+    save_tree(folder.checkpoint(100), {}, {"kind": "policy", "step": 100, "run": folder.coverage()})
     return folder
 
 
@@ -82,8 +85,11 @@ def test_curves_are_means_per_step_and_split(folder, tmp_path):
 def test_rows_after_a_cut_and_a_row_that_was_torn_are_forgotten(folder):
     with (folder.path / "episodes.jsonl").open("a") as file:
         file.write('{"step": 200, "spl')
-    folder.cut_rows({"episodes.jsonl": 3})
-    assert [row["step"] for row in folder.rows("episodes.jsonl")] == [0, 0, 100]
+    path = folder.path / "episodes.jsonl"
+    kept = read_lines(path)[:3]
+    folder.cut_rows({name: kept if name == path.name else [] for name in ROW_FILES})
+    assert path.read_bytes() == b"".join(kept)
+    assert [row["step"] for row in parse_rows(path, read_lines(path))] == [0, 0, 100]
 
 
 def test_tensorboard_gets_the_metrics(tmp_path):

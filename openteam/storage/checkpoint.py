@@ -1,10 +1,12 @@
-"""Trees of arrays on disk: safetensors with a JSON header, written whole or not at all, believed only when intact."""
+"""Trees of arrays on disk: safetensors with a JSON header, written whole or not at all, believed only when intact.
+
+The header holds a digest of the arrays and one of itself, so it can be trusted without reading the arrays.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,49 +17,50 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from openteam.errors import UserError
+from openteam.storage.seal import sealed, unsealed
+from openteam.storage.writing import write_atomic
 
 Tree = TypeVar("Tree")
-
-
-def write_atomic(path: Path, content: bytes) -> None:
-    """Replace a file in one step, so that a reader or a crash never sees half of it."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:
     """Write all arrays of a tree, and what is needed to understand them."""
     arrays = {name: np.asarray(leaf, order="C") for name, leaf in named_leaves(tree).items()}
     # One entry of metadata only: safetensors would write several in any order, and equal runs make equal files.
-    metadata = {"openteam": json.dumps(header | {"digest": digest(arrays)})}
+    metadata = {"openteam": json.dumps(sealed(header | {"digest": digest(arrays)}))}
     write_atomic(path, save(arrays, metadata))
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """What ``save_tree`` was told; the arrays are not looked at."""
+    """What ``save_tree`` was given, intact; the arrays are not looked at."""
     try:
         with safe_open(path, "numpy") as file:
             metadata = file.metadata() or {}
     except FileNotFoundError:
         raise UserError(f"There is no checkpoint at {path}.") from None
-    except (SafetensorError, OSError, UnicodeDecodeError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise UserError(f"{path} is damaged or no checkpoint at all: {error}.") from None
     if "openteam" not in metadata:
         raise UserError(f"{path} is a safetensors file, but openteam did not write it.")
-    return json.loads(metadata["openteam"])
+    return unsealed(metadata["openteam"], path)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays under their names, as they were written."""
+    header = read_header(path)
+    try:
+        with safe_open(path, "numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except Exception as error:  # whatever a damaged file makes its reader do
+        raise UserError(f"{path} is damaged: {error}.") from None
+    if digest(arrays) != header.get("digest"):
+        raise UserError(f"{path} is damaged: its numbers do not match its digest. Use another checkpoint.")
+    return arrays
 
 
 def load_tree(path: Path, like: Tree) -> Tree:
     """Read arrays into a tree of the same structure, shapes and types as ``like``."""
-    header = read_header(path)
-    with safe_open(path, "numpy") as file:
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    if digest(arrays) != header.get("digest"):
-        raise UserError(f"{path} is damaged: its numbers do not match its digest. Use another checkpoint.")
+    arrays = read_arrays(path)
     expected = named_leaves(like)
     found = {name: (array.shape, str(array.dtype)) for name, array in arrays.items()}
     wanted = {name: (leaf.shape, str(leaf.dtype)) for name, leaf in expected.items()}

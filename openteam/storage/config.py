@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import inspect
+import re
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import equinox as eqx
 
 from openteam.errors import UserError
 from openteam.storage.changes import describe
 from openteam.storage.classes import check_imported, class_of_name, name_of_class
+from openteam.storage.creation import TEAMMATES
+
+PACKED = re.compile(rf"{TEAMMATES}/([0-9]+/)?[^/\\]+\.safetensors\Z")
+"""How a run names the files that it holds copies of."""
 
 
 class AbstractFromFiles(eqx.Module):
     """A module that takes its numbers from files that its fields name.
 
     Its configuration records their digest beside the fields, under ``sha256``; one with another digest is not built.
+    A run keeps copies of such files in its own folder (``storage.packing``).
     """
+
+    names_files: ClassVar[str]
+    """The field that names them, one or several."""
+
+    @classmethod
+    @abstractmethod
+    def file_of(cls, name: str) -> Path | None:
+        """The file that a name in that field stands for; None if it is shipped with the package."""
 
     @property
     @abstractmethod
@@ -42,10 +57,16 @@ def to_json(value: Any) -> Any:
     raise UserError(f"A configuration holds numbers, words and equinox modules; got a {type(value).__name__}.")
 
 
-def from_json(value: Any) -> Any:
-    """The modules that ``to_json`` wrote. Those of other people's modules are found if they have been imported."""
-    check_imported(_class_names(value))
-    return _build(value)
+def from_json(value: Any, folder: Path | None = None) -> Any:
+    """The modules that ``to_json`` wrote. Those of other people's modules are found if they have been imported.
+
+    With ``folder``, the configuration comes out of a run there, and no file outside it is read.
+    """
+    try:
+        check_imported(_class_names(value))
+        return _build(value, folder)
+    except RecursionError:
+        raise UserError("This configuration is nested too deeply to be one of openteam's.") from None
 
 
 def _class_names(value: Any) -> Iterator[str]:
@@ -56,23 +77,45 @@ def _class_names(value: Any) -> Iterator[str]:
         yield from _class_names(item)
 
 
-def _build(value: Any) -> Any:
+def _build(value: Any, folder: Path | None) -> Any:
     if isinstance(value, list):
-        return tuple(map(_build, value))
+        return tuple(_build(item, folder) for item in value)
     if not isinstance(value, dict):
         return value
     if "class" not in value:
-        return {name: _build(item) for name, item in value.items()}
+        return {name: _build(item, folder) for name, item in value.items()}
     name, cls = str(value["class"]), class_of_name(str(value["class"]))
-    recorded = ("class", "sha256") if issubclass(cls, AbstractFromFiles) else ("class",)
-    fields = {field: _build(item) for field, item in value.items() if field not in recorded}
+    from_files = issubclass(cls, AbstractFromFiles)
+    recorded = ("class", "sha256") if from_files else ("class",)
+    fields = {field: _build(item, folder) for field, item in value.items() if field not in recorded}
+    if from_files and folder is not None and cls.names_files in fields:
+        fields[cls.names_files] = _inside(folder, cls, fields[cls.names_files])
     try:
         built = cls(**fields)
-    except (TypeError, AttributeError, ValueError) as error:
+        digest = built.digest if isinstance(built, AbstractFromFiles) else None
+    except UserError:
+        raise
+    except Exception as error:  # other types than it expects, and its constructor may do anything with them
         raise UserError(f"The configuration of {name} does not fit this version: {error}.") from None
-    if isinstance(built, AbstractFromFiles) and value.get("sha256", built.digest) != built.digest:
+    if digest is not None and value.get("sha256", digest) != digest:
         raise UserError(
             f"The numbers of {name} ({describe(fields)}) are not those that were recorded: their sha256 was "
-            f"{str(value['sha256'])[:12]} and is {built.digest[:12]}. Put the old file back, or begin a new run."
+            f"{str(value['sha256'])[:12]} and is {digest[:12]}. Put the old file back, or begin a new run."
         )
     return built
+
+
+def _inside(folder: Path, cls: type[AbstractFromFiles], names: Any) -> Any:
+    """The same names, those of files in a run made absolute; any other file is not looked at."""
+    if isinstance(names, tuple):
+        return tuple(_inside(folder, cls, name) for name in names)
+    if not isinstance(names, str):
+        raise UserError(f"{folder}: {cls.__name__}'s {cls.names_files} should be names of files; got {names!r}.")
+    if PACKED.fullmatch(names):
+        return str(folder / names)
+    if cls.file_of(names) is not None:
+        raise UserError(
+            f"{folder} names a file outside itself, '{names}', which is not read. Runs hold copies of their "
+            f"{TEAMMATES}; begin a new run to use that file."
+        )
+    return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -14,48 +15,72 @@ from openteam.core.types import Spec
 from openteam.errors import UserError
 from openteam.storage.checkpoint import load_tree, read_header, save_tree
 from openteam.storage.config import from_json, to_json
+from openteam.storage.packing import packed
 from openteam.storage.run_folder import RunFolder
 
 
-def save_policy(path: Path, learner: AbstractLearner, model: object, *, task: str, spec: Spec, step: int) -> None:
-    """Write a model with all that ``load`` needs."""
+def save_policy(
+    path: Path,
+    learner: AbstractLearner,
+    model: object,
+    *,
+    task: str,
+    spec: Spec,
+    step: int,
+    run: dict[str, Any] | None = None,
+) -> None:
+    """Write a model with all that ``load`` needs, and which run it belongs to, as ``RunFolder.coverage`` says."""
     header = {
-        "kind": "policy", "task": task, "step": step, "spec": dataclasses.asdict(spec), "learner": to_json(learner)
+        "kind": "policy", "task": task, "step": step, "spec": dataclasses.asdict(spec),
+        "learner": packed(to_json(learner))[0], "run": run,
     }  # fmt: skip
     save_tree(path, model, header)
 
 
 def load(path: Path | str) -> AbstractPolicy:
     """The frozen policy of a run's last checkpoint, or of one checkpoint file."""
-    path = checkpoint_of(Path(path))
-    header = read_header(path)
-    if header.get("kind") != "policy":
-        raise UserError(f"{path} holds no policy. Give a run folder or one of its checkpoints.")
-    learner = from_json(header["learner"])
-    spec = Spec(**header["spec"])
-    like = jax.eval_shape(lambda: learner.init(key(0), spec)).model
+    path, header = policy_header(Path(path))
+    learner = from_json(header["learner"], path.parent.parent)
+    try:
+        like = jax.eval_shape(lambda: learner.init(key(0), Spec(**header["spec"]))).model
+    except UserError:
+        raise
+    except Exception as error:  # a learner of another version, or none at all
+        raise UserError(f"The policy at {path} does not fit this version: {error}.") from None
     return learner.frozen(load_tree(path, like))
+
+
+def policy_header(path: Path) -> tuple[Path, dict[str, Any]]:
+    """The checkpoint file that a path means, and its header."""
+    path = checkpoint_of(path)
+    folder = RunFolder(path.parent.parent)
+    in_run = path.parent.name == "checkpoints" and (folder.path / "config.json").is_file()
+    header = folder.header(path) if in_run else read_header(path)
+    parts = (("spec", dict), ("learner", dict), ("task", str), ("step", int))
+    if header.get("kind") != "policy" or not all(isinstance(header.get(name), kind) for name, kind in parts):
+        raise UserError(f"{path} holds no policy. Give a run folder or one of its checkpoints.")
+    return path, header
 
 
 def checkpoint_of(path: Path) -> Path:
     """The checkpoint file that a path means: itself, or the last one of the run."""
     if not path.is_dir():
         return path
-    found = RunFolder.open(path).checkpoints
-    if not found:
+    last = RunFolder.open(path).last()
+    if last is None:
         raise UserError(f"The run at {path} has no checkpoint yet.")
-    return found[-1]
+    return last[0]
 
 
 def check_fits(path: Path | str, task: str, spec: Spec) -> None:
     """Raise unless the checkpoint's policy can look at the task of that name, which has this spec."""
-    header = read_header(checkpoint_of(Path(path)))
+    _, header = policy_header(Path(path))
     seen, needed = header["spec"], dataclasses.asdict(spec)
     shape = ("agent_features", "shared_features", "actions")
-    if any(seen[name] != needed[name] for name in shape):
+    if any(seen.get(name) != needed[name] for name in shape):
         raise UserError(
             f"The policy at {path} was trained on '{header['task']}' and cannot act in '{task}': it expects "
-            + ", ".join(f"{name} {seen[name]}" for name in shape)
+            + ", ".join(f"{name} {seen.get(name)}" for name in shape)
             + "; the task has "
             + ", ".join(f"{name} {needed[name]}" for name in shape)
             + "."

@@ -1,31 +1,38 @@
 """A run is a folder that explains itself.
 
-config.json             task, learner and settings, complete
+config.json             task, learner, settings and seed, complete
 about.json              commit, versions, machine, command
+teammates/*.safetensors     copies of the policies of others that the task names
 train.jsonl             a row of metrics per stretch of training
 episodes.jsonl          a row per evaluation episode
 beliefs.jsonl           a row per checkpoint: how well beliefs match the truth, where something is hidden
 checkpoints/*.safetensors   policies, each with its configuration in the header
 state.safetensors       everything needed to go on; replaced at every checkpoint
+
+Every file is believed only as far as a digest covers it. ``config.json`` holds its own. Headers of checkpoints and of
+the state hold their own, that of ``config.json``, and those of all rows written so far.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import subprocess
-import sys
-import time
+import shutil
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from openteam.errors import UserError
-from openteam.storage.checkpoint import write_atomic
+from openteam.storage.about import about
+from openteam.storage.checkpoint import read_header
+from openteam.storage.config import from_json
+from openteam.storage.creation import PARTIAL, check_free, staged
+from openteam.storage.packing import packed
+from openteam.storage.rows import ROW_FILES, RowFile, Tally, check_tally, is_tallies, parse_rows, read_lines
+from openteam.storage.seal import fingerprint, parse_json, read_bytes, sealed, unsealed
+from openteam.storage.writing import write_atomic, writing
 
-ROW_FILES = ("train.jsonl", "episodes.jsonl", "beliefs.jsonl")
+Header = dict[str, Any]
 
 
 class RunFolder:
@@ -36,18 +43,22 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path | str, config: dict[str, Any]) -> RunFolder:
-        """A new run. An existing folder with anything in it is left alone."""
-        folder = cls(path)
-        if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
-            hint = f" To go on with it: openteam resume {path}." if (folder.path / "config.json").exists() else ""
-            raise UserError(f"{path} already exists and is not empty. Choose another --out.{hint}")
-        try:
-            (folder.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-            folder.write_json("about.json", about())
-            folder.write_json("config.json", config)
-        except OSError as error:
-            raise UserError(f"Cannot write to {path}: {error.strerror}. Choose another --out.") from None
-        return folder
+        """A new run, there whole or not at all. An existing folder with anything in it is left alone."""
+        check_free(Path(path))
+        with staged(Path(path)) as stage:
+            cls(stage).fill(config)
+        return cls(path)
+
+    def fill(self, config: dict[str, Any]) -> None:
+        """Write all that a run has before it begins, with copies of the files that the configuration names."""
+        config, files = packed(config)
+        self.path.mkdir(exist_ok=True)
+        (self.path / "checkpoints").mkdir()
+        for name, source in files.items():
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, self.path / name)
+        self.write_json("about.json", about())
+        self.write_json("config.json", sealed(config))
 
     @classmethod
     def open(cls, path: Path | str) -> RunFolder:
@@ -61,10 +72,23 @@ class RunFolder:
 
     @property
     def config(self) -> dict[str, Any]:
-        try:
-            return json.loads((self.path / "config.json").read_text())
-        except json.JSONDecodeError as error:
-            raise UserError(f"{self.path / 'config.json'} is damaged: {error}.") from None
+        path = self.path / "config.json"
+        return unsealed(read_bytes(path), path)
+
+    def build(self, part: str) -> Any:
+        """The task or the learner of the configuration. No file outside the folder is read for it."""
+        config = self.config
+        if part not in config:
+            raise UserError(f"{self.path / 'config.json'} is damaged: it has no {part}.")
+        return from_json(config[part], self.path)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        path = self.path / "about.json"
+        content = parse_json(read_bytes(path), path)
+        if not isinstance(content, dict):
+            raise UserError(f"{path} is damaged: it should hold a JSON object.")
+        return content
 
     @property
     def state(self) -> Path:
@@ -75,66 +99,89 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> list[Path]:
-        return sorted((self.path / "checkpoints").glob("[0-9]*.safetensors"))
+        """All of them, first steps first."""
+        found = [path for path in (self.path / "checkpoints").glob("*.safetensors") if not path.name.startswith(".")]
+        for path in found:
+            if not (path.stem.isascii() and path.stem.isdecimal()) or path != self.checkpoint(int(path.stem)):
+                raise UserError(f"{path} is no checkpoint of openteam's: its name is not a step. Move it elsewhere.")
+        return sorted(found, key=lambda path: int(path.stem))
+
+    def header(self, path: Path) -> Header:
+        """The header of one of its checkpoints or of its state, which must have been written for this run."""
+        header = read_header(path)
+        run = header.get("run")
+        if not (isinstance(run, dict) and is_tallies(run.get("rows"))):
+            raise UserError(f"{path} does not say which rows belong to it: no run of openteam wrote it.")
+        if run.get("config") != fingerprint(self.config):
+            raise UserError(
+                f"{path} belongs to another run than {self.path / 'config.json'}: seed, task or settings differ."
+            )
+        step = header.get("step")
+        if path != self.state and (type(step) is not int or path.name != self.checkpoint(step).name):
+            raise UserError(f"{path} was written for step {step}. Give it its name back.")
+        return header
+
+    def last(self) -> tuple[Path, Header] | None:
+        """The last checkpoint and its header; None before the first."""
+        expected = self._last_step_of_state()
+        found = self.checkpoints
+        if found and int(found[-1].stem) >= expected:
+            return found[-1], self.header(found[-1])
+        if expected >= 0:
+            raise UserError(f"{self.checkpoint(expected)} is missing, though later files of the run are there.")
+        return None
+
+    def _last_step_of_state(self) -> int:
+        """The step of the last checkpoint when the state was written; -1 if there is no state to believe."""
+        try:
+            step = self.header(self.state).get("checkpoint") if self.state.exists() else -1
+        except UserError:  # whoever needs it will say so
+            return -1
+        return step if isinstance(step, int) else -1
+
+    @property
+    def finished(self) -> bool:
+        """A checkpoint is written after its rows, and the state, unless it was deleted, after the last checkpoint."""
+        last, settings = self.last(), self.config.get("settings")
+        if last is None or not isinstance(settings, dict) or last[1]["step"] < settings.get("steps", 0):
+            return False
+        return not self.state.exists() or self._last_step_of_state() == last[1]["step"]
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         write_atomic(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         """Add rows and see them to the disk."""
-        with (self.path / name).open("a") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-            file.flush()
-            os.fsync(file.fileno())
+        RowFile(self.path / name).append(rows)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        path = self.path / name
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        """All rows. Those up to the last checkpoint are as they were written; after it a run may be at work."""
+        path, last = self.path / name, self.last()
+        lines = read_lines(path)
+        rows = parse_rows(path, lines)
+        if last is not None:
+            check_tally(path, lines, last[1]["run"]["rows"][name])
+        return rows
 
-    def row_counts(self, step: int) -> dict[str, int]:
-        """How many rows there are up to a step."""
-        return {name: sum(row["step"] <= step for row in self.rows(name)) for name in ROW_FILES}
+    def rows_of_checkpoints(self, name: str) -> list[dict[str, Any]]:
+        """The rows up to the last checkpoint, which is written after them."""
+        last = self.last()
+        return [] if last is None else self.rows(name)[: last[1]["run"]["rows"][name]["rows"]]
 
-    def cut_rows(self, counts: dict[str, int]) -> None:
-        """Forget rows that were written after the state that a run goes on from, and a row that was cut short."""
-        for name, count in counts.items():
-            path = self.path / name
-            if path.exists():
-                lines = path.read_bytes().splitlines(keepends=True)[:count]
-                os.truncate(path, sum(map(len, lines)))
+    def coverage(self, rows: dict[str, Tally] | None = None) -> dict[str, Any]:
+        """What a checkpoint or a state says of its run: configuration and rows; by default, all rows on disk."""
+        rows = rows or {name: RowFile(self.path / name, read_lines(self.path / name)).tally for name in ROW_FILES}
+        return {"config": fingerprint(self.config), "rows": rows}
 
-
-def about() -> dict[str, Any]:
-    """Where and with what a run was made."""
-    packages = ("openteam", "jax", "jaxlib", "equinox", "optax", "numpy")
-    return {
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-        "commit": commit(),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in packages},
-        "machine": {"system": platform.system(), "cpu": cpu_model(), "cores": os.cpu_count()},
-    }
-
-
-def commit() -> str | None:
-    """The commit of the source this runs from, with a + if it was changed since; None for an installed package."""
-    source = Path(__file__).resolve().parents[2]
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", str(source), *words], capture_output=True, text=True, check=True).stdout
-
-    try:
-        if Path(git("rev-parse", "--show-toplevel").strip()) != source:
-            return None
-        return git("rev-parse", "HEAD").strip() + ("+" if git("status", "--porcelain", "-uno", "openteam") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
+    def cut_rows(self, kept: dict[str, list[bytes]]) -> None:
+        """Forget all rows after these, and a row that was cut short."""
+        for name in ROW_FILES:
+            path, size = self.path / name, sum(map(len, kept[name]))
+            if path.exists() and path.stat().st_size > size:
+                with writing(path):
+                    os.truncate(path, size)
 
 
-def cpu_model() -> str:
-    """The processor's name, as far as the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+def is_run(config: Path) -> bool:
+    """Whether a config.json makes its folder a run, and not one that was being made when something was killed."""
+    return not any(part.startswith(".") and part.endswith(PARTIAL) for part in config.parts)

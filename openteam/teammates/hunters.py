@@ -19,7 +19,7 @@ from openteam.core.parts import Parts
 from openteam.core.policy import AbstractPolicy, Decision, Explanation
 from openteam.core.types import Observation, Spec, View
 from openteam.core.world import GridWorld
-from openteam.errors import UserError
+from openteam.errors import UserError, check_positive
 from openteam.teammates.scripted import AbstractScripts
 from openteam.worlds.wolfpack.path import first_steps
 from openteam.worlds.wolfpack.state import ACTION_NAMES, DOWN, LEFT, RIGHT, STAY, UP, displacement, distance, inside
@@ -237,6 +237,9 @@ class Hunters(AbstractScripts):
     """Which of the seven."""
     grid: int = eqx.field(static=True, default=10)
     """Rows and columns of the world's grid, which observations do not tell. A task refuses another size."""
+
+    def __check_init__(self) -> None:
+        check_positive(self, "grid")
 
     def reads(self, spec: Spec) -> bool:
         sizes = spec.agent_features, spec.shared_features % PREY_FEATURES, spec.actions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,7 +20,7 @@ from openteam.models.policy import NetworkPolicy, draw_action
 from openteam.storage.checkpoint import tree_digest
 from openteam.storage.config import AbstractFromFiles
 from openteam.teammates.pool import AbstractFamily
-from openteam.teammates.weights_file import Weights, weights_path
+from openteam.teammates.weights_file import Weights, own_file, weights_path
 
 
 class Learned(AbstractFamily, AbstractFromFiles):
@@ -34,12 +34,17 @@ class Learned(AbstractFamily, AbstractFromFiles):
     """Whose file in openteam/teammates/weights; or the path of a file of your own, ending in .safetensors."""
     names: tuple[str, ...] = eqx.field(static=True, default=())
     """Which of its members; none named means all."""
+    names_files: ClassVar[str] = "weights"
 
     def __init__(self, weights: str, names: tuple[str, ...] = ()):
         self.weights = weights
         self.names = tuple(names) or tuple(member.name for member in self.file.members)
         for name in self.names:
             self.file.place(name)
+
+    @classmethod
+    def file_of(cls, name: str) -> Path | None:
+        return own_file(name)
 
     @property
     def file(self) -> Weights:

@@ -8,13 +8,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.core.checked import AbstractChecked
+from openteam.core.fitting import check_acts
 from openteam.core.parts import Parts
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Spec, View
 from openteam.errors import UserError
 
 
-class AbstractFamily(eqx.Module):
+class AbstractFamily(AbstractChecked):
     """Members that share one program and differ in numbers.
 
     Every family of a pool is computed for every slot, so make the types of a world one family, not many.
@@ -27,14 +29,15 @@ class AbstractFamily(eqx.Module):
         return len(self.names)
 
     def check(self, spec: Spec) -> None:
-        """Raise a ``UserError`` if the members cannot act on what is seen, in full, in such a task."""
+        """Raise a ``UserError`` if the members cannot act on what is seen, in full, in such a task: one is tried."""
+        check_acts(self.member(jnp.zeros((), jnp.int32)), spec, f"{type(self).__name__} ({', '.join(self.names)})")
 
     @abstractmethod
     def member(self, index: Int[Array, ""]) -> AbstractPolicy:
         """The member with a number that may be known only at run time."""
 
 
-class Pool(eqx.Module):
+class Pool(AbstractChecked):
     """All types a teammate can have, numbered through its families. Every draw is uniform."""
 
     families: tuple[AbstractFamily, ...]

@@ -28,7 +28,7 @@ def member(name: str) -> Member:
 def policy(favourite: int, temperature: float = 0.0) -> NetworkPolicy:
     """A network that leans to one action."""
     rng = np.random.default_rng(favourite)
-    blank = jax.eval_shape(SIZES.blank).network
+    blank = jax.eval_shape(SIZES.blank, jax.random.key(0)).network
     network = jax.tree.map(lambda leaf: jnp.asarray(0.1 * rng.normal(size=leaf.shape), jnp.float32), blank)
     network = eqx.tree_at(lambda n: n.out.bias, network, 2.0 * (jnp.arange(4) == favourite))
     return NetworkPolicy(network, jnp.asarray(temperature), jnp.asarray(False))

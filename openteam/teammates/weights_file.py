@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Key
 
 from openteam.core.random import key as make_key
 from openteam.core.types import Spec
@@ -19,7 +21,19 @@ SHIPPED = Path(__file__).parent / "weights"
 
 def weights_path(weights: str) -> Path:
     """The shipped file of that name, or a file of the user's own."""
-    return Path(weights) if weights.endswith(".safetensors") else SHIPPED / f"{weights}.safetensors"
+    own = own_file(weights)
+    if own is not None:
+        return own
+    if not re.fullmatch(r"[\w-]+", weights):
+        raise UserError(
+            f"'{weights}' is no name of a shipped file; the path of a file of your own ends in .safetensors."
+        )
+    return SHIPPED / f"{weights}.safetensors"
+
+
+def own_file(weights: str) -> Path | None:
+    """The file of the user's own that is meant; None if the name is that of a shipped one."""
+    return Path(weights) if weights.endswith(".safetensors") else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,10 +75,10 @@ class Sizes:
     actions: int
     width: int
 
-    def blank(self) -> NetworkPolicy:
+    def blank(self, key: Key[Array, ""]) -> NetworkPolicy:
         """A policy of these sizes that has learned nothing."""
         spec = Spec(self.agent_features, self.shared_features, self.actions)
-        network = PolicyNetwork(make_key(0), spec, self.actions, width=self.width)
+        network = PolicyNetwork(key, spec, self.actions, width=self.width)
         return NetworkPolicy(network, jnp.ones(()), jnp.zeros((), bool))
 
 
@@ -84,11 +98,13 @@ class Weights:
         header = read_header(path)
         if header.get("kind") != "teammates":
             raise UserError(f"{path} holds no teammates. 'openteam teammates add' makes such files.")
-        sizes = Sizes(**header["sizes"])
-        members = tuple(Member(**member | {"skill": Skill(**member["skill"])}) for member in header["members"])
-        like = jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct((len(members), *leaf.shape), leaf.dtype), jax.eval_shape(sizes.blank)
-        )
+        try:
+            sizes = Sizes(**header["sizes"])
+            members = tuple(Member(**member | {"skill": Skill(**member["skill"])}) for member in header["members"])
+        except (KeyError, TypeError) as error:
+            raise UserError(f"The teammates in {path} are of another version: {error}.") from None
+        blank = jax.eval_shape(sizes.blank, make_key(0))  # a key made inside would be computed with, step by step
+        like = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((len(members), *leaf.shape), leaf.dtype), blank)
         return cls(sizes, members, load_tree(path, like))
 
     def write(self, path: Path) -> None:

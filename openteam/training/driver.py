@@ -6,6 +6,7 @@ killed run that is resumed ends where an unkilled one does. A new run is resumed
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
@@ -16,15 +17,17 @@ import numpy as np
 
 from openteam.compile_cache import give_memory_back, giving_memory_back, use_compile_cache
 from openteam.core.learner import AbstractLearner
-from openteam.core.policy import AbstractPolicy
 from openteam.errors import UserError
-from openteam.storage.policies import load
+from openteam.storage.creation import check_free, staged
+from openteam.storage.lock import alone_in
 from openteam.storage.run_folder import RunFolder
+from openteam.storage.writing import WriteError
 from openteam.task import Task
 from openteam.training.evaluator import evaluate_checkpoint
 from openteam.training.loop import Carry
 from openteam.training.program import Program
 from openteam.training.recorder import Recorder
+from openteam.training.resuming import is_done
 from openteam.training.settings import Settings
 from openteam.training.spec import RunSpec
 
@@ -50,17 +53,31 @@ def silent(progress: Progress) -> None:
     del progress
 
 
-class Run:
-    """A finished run: its folder and the policy of its last checkpoint."""
-
-    def __init__(self, folder: RunFolder, policy: AbstractPolicy):
-        self.folder = folder
-        self.policy = policy
-
-
 def create_run(task: Task, learner: AbstractLearner, settings: Settings, seed: int, path: Path | str) -> RunFolder:
     """A new folder with a run that has not begun."""
-    return RunFolder.create(path, RunSpec(task, learner, settings, seed).config)
+    return RunFolder(create_runs(task, learner, settings, [seed], path)[0])
+
+
+def create_runs(
+    task: Task, learner: AbstractLearner, settings: Settings, seeds: Sequence[int], out: Path | str
+) -> list[Path]:
+    """New folders with runs that have not begun: ``out`` itself, or one in it for each of several seeds.
+
+    Whatever can be wrong is found before there is a folder, and all folders appear at once.
+    """
+    out = Path(out)
+    names = [""] if len(seeds) == 1 else [f"seed-{seed}" for seed in seeds]
+    specs = [RunSpec(task, learner, settings, seed) for seed in seeds]
+    configs = [spec.config for spec in specs]
+    Program(specs[:1]).start_shapes()
+    for name in names:
+        check_free(out / name)
+    with staged(out) as stage:
+        for name, config in zip(names, configs, strict=True):
+            folder = RunFolder(stage / name)
+            folder.fill(config)
+            RunSpec.from_config(folder.config, folder.path)  # what cannot be read back is not begun
+    return [out / name for name in names]
 
 
 def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
@@ -70,14 +87,29 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
     resuming writes that checkpoint whole.
     """
     use_compile_cache()
-    recorders = [Recorder(RunFolder.open(path)) for path in paths]
-    program = Program([recorder.spec for recorder in recorders])
-    restored, updates = restore(program, recorders)
-    if restored is not None and updates >= program.spec.updates:
+    with contextlib.ExitStack() as locks:
+        folders = [RunFolder.open(path) for path in paths]
+        recorders = [Recorder(folder, locks.enter_context(alone_in(folder.path))) for folder in folders]
+        try:
+            bring_to_end(Program([recorder.spec for recorder in recorders]), recorders, report)
+        except WriteError as error:
+            where = folders[0].path if len(folders) == 1 else folders[0].path.parent
+            raise UserError(
+                f"{error} What was written before stays as it was. Once it can be written again, go on with: "
+                f"openteam resume {where}"
+            ) from None
+
+
+def bring_to_end(program: Program, recorders: Sequence[Recorder], report: Report) -> None:
+    """Restore or start, then train and write checkpoints until all updates are done."""
+    if all(is_done(recorder.folder, recorder.spec) for recorder in recorders):
         return
+    restored, updates = restore(program, recorders)
     with giving_memory_back():  # the largest program is compiled first, while there is the most room
         carry = program.start() if restored is None else restored
         program.advance(carry, 0)
+    for recorder in recorders:
+        recorder.begin(updates)
     between_checkpoints = False
     try:
         if restored is None:
@@ -163,26 +195,3 @@ def mean_metrics(sums: dict[str, Any], count: int) -> dict[str, float | None]:
     episodes, total = float(sums["episodes"]), float(sums["return_sum"])
     del metrics["return_sum"]
     return metrics | {"episodes": episodes, "return": total / episodes if episodes else None}
-
-
-def train(
-    task: Task,
-    learner: AbstractLearner,
-    *,
-    steps: int = Settings.steps,
-    seed: int = 0,
-    out: Path | str,
-    checkpoint_every: int | None = None,
-    evaluation_episodes: int = Settings.evaluation_episodes,
-    report: Report = silent,
-) -> Run:
-    """Train one learner on one task and keep everything in a folder."""
-    settings = Settings(int(steps), checkpoint_every, evaluation_episodes)
-    create_run(task, learner, settings, seed, out)
-    return resume(out, report=report)
-
-
-def resume(path: Path | str, *, report: Report = silent) -> Run:
-    """Go on with an interrupted run, to the result it would have had."""
-    run_folders([path], report)
-    return Run(RunFolder.open(path), load(path))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
+from rich.text import Text
 
 from openteam.training.driver import Progress
 
@@ -17,16 +19,8 @@ class ProgressBars:
     def __init__(self, label: str, console: Console | None = None):
         self.label = label
         self.console = console or Console(stderr=True)
-        self.bars = Bars(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[speed]}"),
-            TimeRemainingColumn(compact=True),
-            TextColumn("{task.fields[latest]}"),
-            console=self.console,
-            disable=not self.console.is_terminal,
-        )
+        shown = columns(self.console.width, len(f"seed 0: {label}"))
+        self.bars = Bars(*shown, console=self.console, disable=not self.console.is_terminal)
         self.rows: dict[str, TaskID] = {}
 
     def __enter__(self) -> ProgressBars:
@@ -41,14 +35,14 @@ class ProgressBars:
         self.bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        self.show(f"{self.label} seed {progress.seed}", progress)
+        self.show(f"seed {progress.seed}: {self.label}", progress)
 
     def show(self, name: str, progress: Progress) -> None:
         """What the run of that name reports."""
         if not self.console.is_terminal:
             if progress.evaluation is not None:
                 self.console.print(f"{name}  step {progress.step:,} of {progress.steps:,}  "
-                                   f"{describe(progress.evaluation)}", highlight=False)  # fmt: skip
+                                   f"{describe(progress.evaluation)}", highlight=False, markup=False)  # fmt: skip
             return
         if name not in self.rows:
             if not self.rows:
@@ -60,6 +54,40 @@ class ProgressBars:
         if progress.evaluation is not None:
             fields["latest"] = describe(progress.evaluation)
         self.bars.update(self.rows[name], completed=progress.step, total=progress.steps, **fields)
+
+
+def columns(width: int, name: int) -> list[ProgressColumn]:
+    """What there is room for beside names of that length: how far and how long still always, a long name cut first."""
+    steps, left = Steps(table_column=cut(11)), TimeRemainingColumn(compact=True, table_column=cut(7))
+    room = width - 20  # with their gaps
+    shown: list[ProgressColumn] = [TextColumn("{task.description}", markup=False, table_column=cut(room)), steps, left]
+    room -= name
+    if room >= 11:
+        shown.insert(1, BarColumn(10))
+    if room >= 11 + 15:
+        shown.append(TextColumn("{task.fields[speed]}", table_column=cut(14)))
+    if room >= 11 + 15 + 18:
+        shown.append(TextColumn("{task.fields[latest]}", table_column=cut(room - 11 - 15 - 1)))
+    return shown
+
+
+def cut(width: int) -> Column:
+    """A column that is never wider, and ends in an ellipsis where its text is."""
+    return Column(no_wrap=True, overflow="ellipsis", max_width=width)
+
+
+class Steps(ProgressColumn):
+    """``1.25M/6.40M``."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{short(task.completed)}/{short(task.total)}" if task.total else "", style="progress.download")
+
+
+def short(steps: int | float) -> str:
+    """Steps in at most five letters."""
+    if steps < 10_000:
+        return f"{steps:.0f}"
+    return f"{steps / 1e3:.0f}k" if steps < 999_500 else f"{steps / 1e6:.4g}M"
 
 
 def describe(evaluation: dict[str, float]) -> str:

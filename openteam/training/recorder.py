@@ -5,48 +5,84 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from openteam.storage.checkpoint import load_tree, read_header, save_tree
+from openteam.errors import UserError
+from openteam.storage.checkpoint import load_tree, save_tree
+from openteam.storage.lock import Writer
 from openteam.storage.policies import save_policy
-from openteam.storage.run_folder import ROW_FILES, RunFolder
+from openteam.storage.rows import ROW_FILES, RowFile, Tally
+from openteam.storage.run_folder import RunFolder
 from openteam.training.evaluator import Evaluation
 from openteam.training.loop import Carry
+from openteam.training.resuming import Lines, check_unbegun, checked_state
 from openteam.training.spec import RunSpec
 
 
 class Recorder:
-    """Rows, policies and states of one run, in its folder."""
+    """Rows, policies and states of one run, in its folder, to which only this one writes."""
 
-    def __init__(self, folder: RunFolder):
+    def __init__(self, folder: RunFolder, writer: Writer):
         self.folder = folder
-        self.spec = RunSpec.from_config(folder.config)
+        self.writer = writer
+        self.spec = RunSpec.from_config(folder.config, folder.path)
+        self.kept: Lines = {name: [] for name in ROW_FILES}
+        self.last_checkpoint = -1
+        self.files: dict[str, RowFile] = {}
+        self.marks: list[tuple[int, dict[str, Tally]]] = []
 
     def restore(self, shapes: Callable[[], Carry]) -> tuple[Carry, int] | None:
-        """The last state and its number of updates; None if there is none. Rows that were written after it go."""
+        """The last state and its number of updates; None if there is none yet. Nothing is changed before ``begin``."""
         if not self.folder.state.exists():
-            self.folder.cut_rows(dict.fromkeys(ROW_FILES, 0))
+            check_unbegun(self.folder)
             return None
-        header = read_header(self.folder.state)
+        header, self.kept = checked_state(self.folder, self.spec)
         carry = load_tree(self.folder.state, shapes())
-        self.folder.cut_rows(header["rows"])
+        if int(carry.train.updates) != header["updates"]:
+            raise UserError(f"{self.folder.state} is damaged: its number of updates is not that of its header.")
+        self.last_checkpoint = header["checkpoint"]
         return carry, header["updates"]
 
+    def begin(self, updates: int) -> None:
+        """Forget rows that were written after the state, and go on from there."""
+        self.writer.check()
+        self.folder.cut_rows(self.kept)
+        self.files = {name: RowFile(self.folder.path / name, lines) for name, lines in self.kept.items()}
+        self.kept.clear()
+        self.mark(updates)
+
     def training_row(self, updates: int, seconds: float, metrics: dict[str, float | None]) -> None:
+        self.writer.check()
         row: dict[str, Any] = {"step": updates * self.spec.chunk, "seconds": round(seconds, 4)}
-        self.folder.append("train.jsonl", [row | metrics])
+        self.files["train.jsonl"].append([row | metrics])
+        self.mark(updates)
 
     def checkpoint(self, carry: Carry, updates: int, evaluation: Evaluation) -> None:
         """Rows and policy of a checkpoint. The state comes last, by ``state``: until then the old one holds."""
+        self.writer.check()
         step, task = updates * self.spec.chunk, self.spec.task
-        self.folder.append("episodes.jsonl", evaluation.episode_rows(step))
+        self.files["episodes.jsonl"].append(evaluation.episode_rows(step))
         if evaluation.beliefs is not None:
-            self.folder.append("beliefs.jsonl", evaluation.belief_rows(step))
+            self.files["beliefs.jsonl"].append(evaluation.belief_rows(step))
+        self.mark(updates)
         save_policy(
             self.folder.checkpoint(step), self.spec.learner, carry.train.model,
-            task=task.name, spec=task.spec, step=step,
+            task=task.name, spec=task.spec, step=step, run=self.coverage(updates),
         )  # fmt: skip
+        self.last_checkpoint = step
 
     def state(self, carry: Carry, updates: int) -> None:
-        """Everything needed to go on, and how many rows belong to it: an interrupt may have left one more."""
-        rows = self.folder.row_counts(updates * self.spec.chunk)
-        header = {"kind": "state", "seed": self.spec.seed, "updates": updates, "rows": rows}
+        """Everything needed to go on, and the rows that belong to it."""
+        self.writer.check()
+        header = {
+            "kind": "state", "seed": self.spec.seed, "updates": updates, "checkpoint": self.last_checkpoint,
+            "run": self.coverage(updates),
+        }  # fmt: skip
         save_tree(self.folder.state, carry, header)
+
+    def mark(self, updates: int) -> None:
+        """Remember which rows belong to this update, and to the one before: an interrupt may still go back to that."""
+        tallies = {name: file.tally for name, file in self.files.items()}
+        self.marks = [*(mark for mark in self.marks if mark[0] != updates), (updates, tallies)][-2:]
+
+    def coverage(self, updates: int) -> dict[str, Any]:
+        """What a checkpoint or a state of this update covers."""
+        return self.folder.coverage(next(tallies for number, tallies in self.marks if number == updates))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from openteam.errors import UserError
+from openteam.errors import check_whole
 
 CHECKPOINTS = 40
 SHORTEST_INTERVAL = 20_000
 ROWS_PER_CHECKPOINT = 10
+MOST_STEPS = 2**31 - 1  # counters have 32 bits
+MOST_EPISODES = 1_000_000  # they are played side by side
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,10 @@ class Settings:
     """Episodes per split at every checkpoint."""
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise UserError(f"A run needs at least 1 step; got {self.steps}.")
-        if self.checkpoint_every is not None and self.checkpoint_every < 1:
-            raise UserError(f"checkpoint_every must be at least 1 step; got {self.checkpoint_every}.")
-        if self.evaluation_episodes < 1:
-            raise UserError(f"evaluation_episodes must be at least 1; got {self.evaluation_episodes}.")
+        check_whole("steps", self.steps, 1, MOST_STEPS)
+        if self.checkpoint_every is not None:
+            check_whole("checkpoint_every", self.checkpoint_every, 1, MOST_STEPS)
+        check_whole("evaluation_episodes", self.evaluation_episodes, 1, MOST_EPISODES)
 
     def updates(self, chunk: int) -> int:
         """Updates of ``chunk`` steps in the run."""

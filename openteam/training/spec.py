@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 from openteam.core.learner import AbstractLearner
+from openteam.errors import UserError, check_seed
 from openteam.storage.config import from_json, to_json
 from openteam.task import Task
 from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings
@@ -20,11 +22,24 @@ class RunSpec:
     settings: Settings
     seed: int
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.task, Task):
+            raise UserError(f"A run needs a Task, as make('lbf') gives; got a {type(self.task).__name__}.")
+        if not isinstance(self.learner, AbstractLearner):
+            raise UserError(
+                f"A run needs a learner, as make_algorithm('gpl-q') gives; got a {type(self.learner).__name__}."
+            )
+        check_seed(self.seed)
+
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> RunSpec:
-        """What a run's config.json says."""
-        settings = Settings(**config["settings"])
-        return cls(from_json(config["task"]), from_json(config["learner"]), settings, config["seed"])
+    def from_config(cls, config: dict[str, Any], folder: Path | None = None) -> RunSpec:
+        """What a run's config.json says. Given the run's folder, no file outside it is read."""
+        try:
+            settings = Settings(**config["settings"])
+            task, learner, seed = config["task"], config["learner"], config["seed"]
+        except (KeyError, TypeError) as error:
+            raise UserError(f"The configuration of {folder or 'a run'} does not fit this version: {error}.") from None
+        return cls(from_json(task, folder), from_json(learner, folder), settings, seed)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -36,8 +36,6 @@ class Window(AbstractView):
     def __check_init__(self) -> None:
         if self.radius < 1:
             raise UserError(f"A window needs a radius of at least 1; got {self.radius}.")
-        if self.coordinates not in ("absolute", "window"):
-            raise UserError(f"Coordinates are 'absolute' or 'window'; got '{self.coordinates}'.")
         if self.coordinates == "window" and not self.hide_objects:
             raise UserError("An object outside the window has no coordinates in it. Hide objects, or use 'absolute'.")
 

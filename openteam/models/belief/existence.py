@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.models.layers import MLP, Linear
 
 
@@ -59,7 +60,7 @@ class ExistenceModel(eqx.Module):
         return jax.lax.stop_gradient(jax.lax.scan(step, no_message, (to_message, to_logit, certain, numbers))[1])
 
 
-class AbstractExistenceRule(eqx.Module):
+class AbstractExistenceRule(AbstractChecked):
     """How much an agent counts that may or may not exist."""
 
     @abstractmethod

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.types import Chunk, Observation, Spec, Truth, View, over_chunk
 from openteam.errors import check_positive
 from openteam.models.agent import AgentModelSizes
@@ -33,7 +34,7 @@ from openteam.models.belief.posterior import Reduction
 from openteam.models.belief.resampling import AbstractResampling, gather, log_mean_exp
 
 
-class ParticleSizes(eqx.Module):
+class ParticleSizes(AbstractChecked):
     """Sizes of the particle filter's networks."""
 
     encoding: int = eqx.field(static=True, default=24)

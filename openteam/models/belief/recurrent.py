@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Bool, Float, Key
 
+from openteam.core.checked import AbstractChecked
 from openteam.core.memory import Memory
 from openteam.core.types import Chunk, Observation, Spec, Truth, View, over_chunk
 from openteam.errors import check_positive
@@ -33,7 +34,7 @@ from openteam.models.types import TypeInference
 RecurrentMemory = Memory[tuple[()], LSTMState]
 
 
-class AutoencoderSizes(eqx.Module):
+class AutoencoderSizes(AbstractChecked):
     """Sizes of a recurrent belief's networks."""
 
     encoder_width: int = eqx.field(static=True, default=100)

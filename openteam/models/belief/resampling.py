@@ -8,10 +8,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+
+from openteam.core.checked import AbstractChecked
 
 Particles = TypeVar("Particles")
 
@@ -30,7 +31,7 @@ def multinomial(uniforms: Float[Array, "particles"], log_weight: Float[Array, "p
     return at_positions(uniforms, log_weight)
 
 
-class AbstractResampling(eqx.Module):
+class AbstractResampling(AbstractChecked):
     """A way to draw particles with replacement, in proportion to their weights."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax
 from scipy.stats import norm
 
-from openteam.compile_cache import quick_jit
+from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.memory import permute
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
@@ -146,7 +146,7 @@ def test_recorded_hypotheses_are_those_of_one_step_after_the_other(new):
         return losses["belief_loss"] + (recorded.representation[..., :3] ** 2).mean()
 
     compared = (lambda loss: loss) if new else jax.value_and_grad
-    expected, found = (quick_jit(compared(loss))(belief) for loss in (of_plain, of_recorded))
+    expected, found = (once_jit(compared(loss))(belief) for loss in (of_plain, of_recorded))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5), expected, found)
 
 

@@ -7,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from openteam.core.checked import AbstractChecked
+from openteam.errors import check_in, check_positive
 from openteam.worlds.fortattack.state import is_guard, length
 
 
-class Arena(eqx.Module):
+class Arena(AbstractChecked):
     """A rectangle around (0, 0). The fort is a disc around the middle of the northern wall, the door."""
 
     half_width: float = eqx.field(static=True, default=1.0)
@@ -21,6 +23,10 @@ class Arena(eqx.Module):
     """An attacker with its centre nearer to the door than this has reached the fort."""
     entrance: float = eqx.field(static=True, default=0.2)
     """Depth of the strips along the walls where agents enter, as a fraction of the half height."""
+
+    def __check_init__(self) -> None:
+        check_positive(self, "half_width", "half_height", "fort_radius")
+        check_in(self, 0.0, 1.0, "entrance")
 
     @property
     def door(self) -> tuple[float, float]:

@@ -8,11 +8,13 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from openteam.core.checked import AbstractChecked
+from openteam.errors import check_in, check_not_negative, check_positive
 from openteam.worlds.fortattack.arena import Arena
 from openteam.worlds.fortattack.state import EAST, NORTH, SOUTH, TURN_LEFT, TURN_RIGHT, WEST, gaps, length
 
 
-class Movement(eqx.Module):
+class Movement(AbstractChecked):
     """Discs of mass 1. A body that overlaps another or a wall is pushed out like by a spring."""
 
     radius: float = eqx.field(static=True, default=0.05)
@@ -31,6 +33,11 @@ class Movement(eqx.Module):
     """Radians of one turn."""
     wrap_angle: bool = eqx.field(static=True, default=True)
     """Keep angles within [0, 2 pi). The released code lets them grow: a turn right adds 2 pi - 0.17."""
+
+    def __check_init__(self) -> None:
+        check_positive(self, "radius", "top_speed", "tick")
+        check_not_negative(self, "force", "stiffness", "turn")
+        check_in(self, 0.0, 1.0, "drag")
 
     @property
     def reach(self) -> float:

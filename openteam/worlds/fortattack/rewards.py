@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from openteam.core.checked import AbstractChecked
+
 
 class Events(eqx.Module):
     """What happened in a step: all that rewards depend on."""
@@ -21,7 +23,7 @@ class Events(eqx.Module):
     cleared: Bool[Array, ""]  # the last attacker in the arena was hit
 
 
-class AbstractRewards(eqx.Module):
+class AbstractRewards(AbstractChecked):
     """A reward function."""
 
     @abstractmethod

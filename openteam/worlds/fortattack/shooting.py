@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from openteam.errors import UserError
+from openteam.core.checked import AbstractChecked
+from openteam.errors import UserError, check_not_negative, check_positive
 from openteam.worlds.fortattack.state import gaps, is_guard, length
 
 
-class Shooting(eqx.Module):
+class Shooting(AbstractChecked):
     """A shot covers a triangle at once. Every opponent with its centre inside is hit, even behind others."""
 
     muzzle: float = eqx.field(static=True, default=0.05)
@@ -31,6 +32,8 @@ class Shooting(eqx.Module):
     """The distance where the time out would be 0, linear in between; no default shot reaches that far."""
 
     def __check_init__(self) -> None:
+        check_not_negative(self, "muzzle", "longest")
+        check_positive(self, "edge", "half_angle")
         if not 0 <= self.closest < self.harmless:
             raise UserError(
                 f"The time out falls from the distance `closest` to the distance `harmless`, 0 <= closest < harmless; "

@@ -42,6 +42,10 @@ class FortAttack(AbstractWorld[FortState]):
     learner_hit_ends: bool = eqx.field(static=True, default=True)
     """The game is over when slot 0 is hit. Turn it off to train all slots together, as ``Casualties.learner_stays``."""
 
+    def __check_init__(self) -> None:
+        if self.steps < 1:
+            raise UserError(f"FortAttack lasts at least 1 step; got steps {self.steps}.")
+
     @property
     def actions(self) -> int:
         return len(ACTION_NAMES)
@@ -150,8 +154,6 @@ class FortAttack(AbstractWorld[FortState]):
     def check(self, slots: int) -> None:
         if slots < 2 or slots % 2:
             raise UserError(f"FortAttack is played by two teams of equal size; got {slots} slots. Give an even number.")
-        if self.steps < 1:
-            raise UserError(f"FortAttack lasts at least 1 step; got steps {self.steps}.")
 
     def check_parts(self, parts: Parts) -> None:
         if parts.horizon != self.steps:

@@ -221,10 +221,10 @@ def test_a_slot_that_changes_hands_leaves_no_body_behind():
     assert set(cells(after.position[:, 1], 4).tolist()) == {1, 2, 4, 6, 9}
 
 
-@pytest.mark.parametrize("world", [Foraging(size=2), Foraging(foods=0), Foraging(max_level=0)])
-def test_a_world_that_cannot_be_is_refused(world):
+@pytest.mark.parametrize("settings", [{"size": 2}, {"size": -1}, {"foods": 0}, {"max_level": 0}])
+def test_a_world_that_cannot_be_is_refused_when_it_is_made(settings):
     with pytest.raises(UserError, match="needs size >= 3, foods >= 1 and max_level >= 1; got size"):
-        world.check(2)
+        Foraging(**settings)
 
 
 def test_a_team_that_does_not_fit_is_refused():

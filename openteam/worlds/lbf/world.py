@@ -28,6 +28,13 @@ class Foraging(AbstractWorld[ForagingState]):
     max_level: int = eqx.field(static=True, default=2)
     """The levels of agents are uniform over 1 to this."""
 
+    def __check_init__(self) -> None:
+        if self.size < 3 or self.foods < 1 or self.max_level < 1:
+            raise UserError(
+                f"Level-Based Foraging needs size >= 3, foods >= 1 and max_level >= 1; got size {self.size}, "
+                f"foods {self.foods}, max_level {self.max_level}."
+            )
+
     @property
     def actions(self) -> int:
         return len(ACTION_NAMES)
@@ -112,11 +119,6 @@ class Foraging(AbstractWorld[ForagingState]):
         return to_text(state, self.size)
 
     def check(self, slots: int) -> None:
-        if self.size < 3 or self.foods < 1 or self.max_level < 1:
-            raise UserError(
-                f"Level-Based Foraging needs size >= 3, foods >= 1 and max_level >= 1; got size {self.size}, "
-                f"foods {self.foods}, max_level {self.max_level}."
-            )
         free = self.size**2 - self.foods
         if slots > free:
             raise UserError(

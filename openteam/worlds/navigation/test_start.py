@@ -82,7 +82,7 @@ def test_a_grid_with_room_is_accepted(size, apart, slots):
     Navigation(size=size, apart=apart).check(slots)
 
 
-def test_nonsense_numbers_are_refused():
-    for world in (Navigation(apart=0), Navigation(penalty=-1.0)):
-        with pytest.raises(UserError, match="apart >= 1 and penalty >= 0"):
-            world.check(3)
+@pytest.mark.parametrize("settings", [{"size": 0}, {"apart": 0}, {"penalty": -1.0}])
+def test_nonsense_numbers_are_refused_when_the_world_is_made(settings):
+    with pytest.raises(UserError, match="needs size >= 1, apart >= 1 and penalty >= 0"):
+        Navigation(**settings)

@@ -32,6 +32,13 @@ class Navigation(AbstractWorld[NavigationState]):
     count_agents: bool = eqx.field(static=True, default=False)
     """The released code's rule: exactly two agents stand on destinations, even on the same one."""
 
+    def __check_init__(self) -> None:
+        if self.size < 1 or self.apart < 1 or self.penalty < 0:
+            raise UserError(
+                f"Cooperative Navigation needs size >= 1, apart >= 1 and penalty >= 0; got size {self.size}, "
+                f"apart {self.apart}, penalty {self.penalty}."
+            )
+
     @property
     def actions(self) -> int:
         return len(ACTION_NAMES)
@@ -115,10 +122,6 @@ class Navigation(AbstractWorld[NavigationState]):
         return to_text(state, self.size)
 
     def check(self, slots: int) -> None:
-        if self.apart < 1 or self.penalty < 0:
-            raise UserError(
-                f"Cooperative Navigation needs apart >= 1 and penalty >= 0; got {self.apart} and {self.penalty}."
-            )
         # Wherever agents stand and the first destination is, some inner cell must be left for the second.
         inner = max(self.size - 2, 0)
         if inner**2 - min(inner, 2 * self.apart - 1) ** 2 <= slots:

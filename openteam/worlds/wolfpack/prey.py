@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
+from openteam.core.checked import AbstractChecked
+from openteam.errors import check_not_negative
 from openteam.worlds.wolfpack.state import PREY_ACTION_NAMES, STAY, WolfpackState, displacement, distance, inside
 
 IMPOSSIBLE = 2**30  # more than any threat
 
 
-class AbstractPrey(eqx.Module):
+class AbstractPrey(AbstractChecked):
     """The policy of all prey of a world."""
 
     def check(self, prey: int) -> None:
@@ -43,6 +45,9 @@ class FleeingPrey(AbstractPrey):
 
     alert: int = eqx.field(static=True, default=2)
     """Hunters farther away than this are ignored. With 2, hunters get about the returns that the released prey give."""
+
+    def __check_init__(self) -> None:
+        check_not_negative(self, "alert")
 
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
         del key

@@ -116,10 +116,10 @@ def test_the_last_free_cells_are_found_whatever_is_drawn(uniform):
     assert sorted(drawn.tolist()) == [[0, 1], [1, 0]]
 
 
-@pytest.mark.parametrize("world", [Wolfpack(size=1), Wolfpack(prey=0)])
-def test_a_world_that_cannot_be_is_refused(world):
+@pytest.mark.parametrize("settings", [{"size": 1}, {"prey": 0}])
+def test_a_world_that_cannot_be_is_refused_when_it_is_made(settings):
     with pytest.raises(UserError, match="needs size >= 2 and prey >= 1; got size"):
-        world.check(1)
+        Wolfpack(**settings)
 
 
 def test_a_team_that_does_not_fit_is_refused():

@@ -35,6 +35,8 @@ class Wolfpack(AbstractWorld[WolfpackState]):
     """Reward for each cell nearer to the nearest prey. None in the paper, 0.01 in its released code."""
 
     def __check_init__(self) -> None:
+        if self.size < 2 or self.prey < 1:
+            raise UserError(f"Wolfpack needs size >= 2 and prey >= 1; got size {self.size}, prey {self.prey}.")
         self.behaviour.check(self.prey)
 
     @property
@@ -109,8 +111,6 @@ class Wolfpack(AbstractWorld[WolfpackState]):
         return to_text(state, self.size)
 
     def check(self, slots: int) -> None:
-        if self.size < 2 or self.prey < 1:
-            raise UserError(f"Wolfpack needs size >= 2 and prey >= 1; got size {self.size}, prey {self.prey}.")
         if slots + self.prey > self.size**2:
             raise UserError(
                 f"{slots} hunters and {self.prey} prey do not fit on a {self.size}x{self.size} grid. Lower the cap or "
