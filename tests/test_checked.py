@@ -58,7 +58,7 @@ class Drawing(AbstractChecked):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"shape": "ring"}, "Drawing's shape must be Square or Circle; got 'ring'."),
+        ({"shape": "ring"}, "Drawing's shape must be Square, Circle or another AbstractShape; got 'ring'."),
         ({"shape": Square}, r"got Square \(the class itself\). Make one of it: Square\(...\)."),
         ({"scale": "1"}, "Drawing's scale must be a finite number; got '1'."),
         ({"scale": float("nan")}, "scale must be a finite number; got nan"),

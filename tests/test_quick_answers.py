@@ -19,12 +19,12 @@ from openteam.commands.record import Record
 from openteam.commands.teammates import Clone
 from openteam.commands.write_catalogue import content
 from openteam.drawing.record import SHEET_FRAMES
-from openteam.errors import UserError
+from openteam.errors import UserError, check_seed, check_whole
 from openteam.task import Task
 from openteam.training.driver import Progress
 from openteam.training.loggers import LOGGERS, MODULES, Log
 from openteam.training.progress import ProgressBars
-from openteam.training.settings import MOST_STEPS, Settings, check_seed, check_whole
+from openteam.training.settings import MOST_STEPS, Settings
 
 TYPICAL = {
     "--help": 0,

@@ -125,7 +125,10 @@ def describe(annotation: Any) -> str:
     cls = origin or annotation
     if not isinstance(cls, type):
         return str(annotation)
-    return _either(_concrete(cls) or [_article(cls.__name__)]) if inspect.isabstract(cls) else _article(cls.__name__)
+    if not inspect.isabstract(cls):
+        return _article(cls.__name__)
+    known = _concrete(cls)  # modules are imported when they are asked for, so there may be more
+    return _either([*known, f"another {cls.__name__}"] if known else [_article(cls.__name__)])
 
 
 def _concrete(cls: type) -> list[str]:

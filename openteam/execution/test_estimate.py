@@ -14,6 +14,7 @@ from openteam.execution.estimate import (
     wall_clock,
 )
 from openteam.storage.about import cpu_model
+from openteam.storage.seal import sealed
 
 CONFIG = {"task": {"name": "lbf"}, "learner": {"class": "GPL", "envs": 16}, "settings": {"steps": 120_000}}
 OTHER = CONFIG | {"learner": {"class": "GPL", "envs": 64}}
@@ -24,7 +25,7 @@ def make_run(path, seconds, *, config=CONFIG, cpu=None):
     path.mkdir(parents=True)
     cpu = cpu_model() if cpu is None else cpu
     (path / "about.json").write_text(json.dumps({"machine": {"cpu": cpu}}))
-    (path / "config.json").write_text(json.dumps(config))
+    (path / "config.json").write_text(json.dumps(sealed(config)))
     rows = [{"step": 1000 * number, "seconds": taken} for number, taken in enumerate(seconds, 1)]
     (path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
