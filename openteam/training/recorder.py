@@ -13,7 +13,7 @@ from openteam.storage.rows import ROW_FILES, RowFile, Tally
 from openteam.storage.run_folder import RunFolder
 from openteam.training.evaluator import Evaluation
 from openteam.training.loop import Carry
-from openteam.training.resuming import Lines, check_unbegun, checked_state
+from openteam.training.resuming import Lines, check_headers, check_unbegun, checked_state
 from openteam.training.spec import RunSpec
 
 
@@ -23,6 +23,7 @@ class Recorder:
     def __init__(self, folder: RunFolder, writer: Writer):
         self.folder = folder
         self.writer = writer
+        check_headers(folder)
         self.spec = RunSpec.from_config(folder.config, folder.path)
         self.kept: Lines = {name: [] for name in ROW_FILES}
         self.last_checkpoint = -1
