@@ -24,16 +24,18 @@ import openteam
 from openteam.analysis.compare import compare, read_run
 from openteam.analysis.reconstruction import logged
 from openteam.cli import run
-from openteam.commands import evaluate, record, train
+from openteam.commands import evaluate, record
 from openteam.compile_cache import once_jit
 from openteam.errors import UserError
 from openteam.probes import remember_teammate
 from openteam.rollout import belief_scores, episodes
+from openteam.storage import policies, run_folder
+from openteam.storage.config import from_json, to_json
 from openteam.storage.policies import load
 from openteam.storage.rows import ROW_FILES
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.seal import SEAL, sealed
-from openteam.training import program
+from openteam.training import program, spec
 from openteam.training.driver import Progress, create_run, run_folders
 from openteam.training.loop import advance, start_carry
 from openteam.training.program import Program
@@ -267,11 +269,18 @@ def readers(run: Path) -> dict[str, Callable[[], object]]:
         "resume": lambda: run_folders([run]),
         "evaluate": lambda: (load(run), RunFolder.open(run).build("task")),
         "compare": lambda: (lambda reading: (reading.config, reading.returns))(read_run(run)),
-        "beliefs": lambda: [list(logged(compare([run]).groups)), *map(load, RunFolder.open(run).checkpoints)],
+        "beliefs": lambda: read_beliefs(run),
         "record": lambda: record.find_policy(str(run), TASK),
-        "teammates": lambda: train.with_teammates(TASK, [run]).pool.families[-1].stacked,
+        "teammates": lambda: openteam.Trained(str(run)).stacked,
         "rows": lambda: RunFolder.open(run).rows_of_checkpoints("episodes.jsonl"),
     }
+
+
+def read_beliefs(run: Path) -> list:
+    comparison = compare([run])
+    for sentence in comparison.left_out:
+        raise UserError(sentence)
+    return [list(logged(comparison.groups)), *map(load, RunFolder.open(run).checkpoints)]
 
 
 def outcome(read: Callable[[], object]) -> object:
@@ -288,6 +297,21 @@ def outcome(read: Callable[[], object]) -> object:
 
 def content_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def remembered(function: Callable) -> Callable:
+    """The same function, which builds the same thing only once. What reads files is built every time."""
+    built: dict[str, object] = {}
+
+    def call(value, *more):
+        text = json.dumps([to_json(value), *map(str, more[1:] if function is from_json else more)])
+        if SEAL in text:
+            return function(value, *more)
+        if text not in built:
+            built[text] = function(value, *more)
+        return built[text]
+
+    return call
 
 
 @pytest.fixture
@@ -307,6 +331,9 @@ def stopped_before_computing(monkeypatch):
     monkeypatch.setattr(Program, "start", stop)
     monkeypatch.setattr(Program, "advance", stop)
     monkeypatch.setattr(evaluate, "evaluate", stop)
+    monkeypatch.setattr(policies, "model_shapes", remembered(policies.model_shapes))
+    for module in (policies, run_folder, spec):
+        monkeypatch.setattr(module, "from_json", remembered(from_json))
 
 
 def test_there_are_enough_damages():

@@ -53,6 +53,10 @@ class Beliefs:
         from openteam.drawing.reconstruction_curves import draw_reconstruction
 
         comparison = compare(self.runs)
+        for sentence in comparison.left_out:
+            Console().print(sentence, highlight=False, soft_wrap=True)
+        if not comparison.groups:
+            raise UserError("None of these runs can be compared.")
         rows = list(logged(comparison.groups)) if self.logged else self.replayed(comparison)
         if not rows:
             raise UserError("None of these runs holds a belief: train gpl-q, ae-gpl, vae-gpl or pf-gpl.")

@@ -42,12 +42,17 @@ def load(path: Path | str) -> AbstractPolicy:
     path, header = policy_header(Path(path))
     learner = from_json(header["learner"], path.parent.parent)
     try:
-        like = jax.eval_shape(lambda: learner.init(key(0), Spec(**header["spec"]))).model
+        like = model_shapes(learner, Spec(**header["spec"]))
     except UserError:
         raise
     except Exception as error:  # a learner of another version, or none at all
         raise UserError(f"The policy at {path} does not fit this version: {error}.") from None
     return learner.frozen(load_tree(path, like))
+
+
+def model_shapes(learner: AbstractLearner, spec: Spec) -> Any:
+    """What a learner's model is made of."""
+    return jax.eval_shape(lambda: learner.init(key(0), spec)).model
 
 
 def policy_header(path: Path) -> tuple[Path, dict[str, Any]]:

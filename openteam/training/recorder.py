@@ -14,7 +14,7 @@ from openteam.storage.run_folder import RunFolder
 from openteam.threads import threads
 from openteam.training.evaluator import Evaluation
 from openteam.training.loop import Carry
-from openteam.training.resuming import Lines, check_unbegun, checked_state, warn_of_threads
+from openteam.training.resuming import Lines, check_headers, check_unbegun, checked_state, warn_of_threads
 from openteam.training.spec import RunSpec
 
 
@@ -24,6 +24,7 @@ class Recorder:
     def __init__(self, folder: RunFolder, writer: Writer):
         self.folder = folder
         self.writer = writer
+        check_headers(folder)
         self.spec = RunSpec.from_config(folder.config, folder.path)
         self.kept: Lines = {name: [] for name in ROW_FILES}
         self.last_checkpoint = -1

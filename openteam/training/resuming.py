@@ -14,6 +14,13 @@ from openteam.training.spec import RunSpec
 Lines = dict[str, list[bytes]]
 
 
+def check_headers(folder: RunFolder) -> None:
+    """Raise unless the last checkpoint and the state belong to this run: that is known long before the task is built."""
+    folder.last()
+    if folder.state.exists():
+        folder.header(folder.state)
+
+
 def is_done(folder: RunFolder, spec: RunSpec) -> bool:
     """Whether a run came to its end; raises if what it left is not what it wrote."""
     if folder.state.exists():

@@ -35,11 +35,10 @@ class RunSpec:
     def from_config(cls, config: dict[str, Any], folder: Path | None = None) -> RunSpec:
         """What a run's config.json says. Given the run's folder, no file outside it is read."""
         try:
-            settings = Settings(**config["settings"])
-            task, learner, seed = config["task"], config["learner"], config["seed"]
+            task, learner = from_json(config["task"], folder), from_json(config["learner"], folder)
+            return cls(task, learner, Settings(**config["settings"]), config["seed"])
         except (KeyError, TypeError) as error:
             raise UserError(f"The configuration of {folder or 'a run'} does not fit this version: {error}.") from None
-        return cls(from_json(task, folder), from_json(learner, folder), settings, seed)
 
     @property
     def config(self) -> dict[str, Any]:
