@@ -14,6 +14,7 @@ from openteam.execution.estimate import (
     wall_clock,
 )
 from openteam.storage.about import cpu_model
+from openteam.storage.run_folder import RunFolder
 
 CONFIG = {"task": {"name": "lbf"}, "learner": {"class": "GPL", "envs": 16}, "settings": {"steps": 120_000}}
 OTHER = CONFIG | {"learner": {"class": "GPL", "envs": 64}}
@@ -76,6 +77,9 @@ def test_durations_in_words():
 def test_a_forecast_reads_the_runs_beside_the_new_ones(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     make_run(tmp_path / "earlier", [2.0] * 4)
+    monkeypatch.setattr(
+        RunFolder, "config", property(lambda folder: json.loads((folder.path / "config.json").read_text()))
+    )
     new = [make_run(tmp_path / f"new-{seed}", []) for seed in range(3)]
     assert "about 4 min" in forecast(new[:1], 2)
     assert "about 8 min" in forecast(new, 2)
