@@ -70,7 +70,10 @@ def trainings():
 def shorter(words):
     """The same command with less to do."""
     shorter = SHORTER | ({"--episodes": "0"} if words[0] == "teammates" else {})  # nine types to compile for
-    words = [shorter.get(before, word) for before, word in zip(["", *words], words, strict=False)]
+    words = [
+        min(word, shorter[before], key=float) if before in shorter else word
+        for before, word in zip(["", *words], words, strict=False)
+    ]
     if words[0] == "train" and "--help" not in words:
         return [*words, "--evaluation-episodes", FEW]
     return [*words, "--dry-run"] if words[0] == "plan" and "--dry-run" not in words else words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,20 +73,33 @@ def annotate(picture: Any, task: Task, notes: Notes, key: str = "") -> Any:
 
 def with_marks(picture: Any, task: Task, notes: Notes) -> Any:
     """The picture with everybody's next action and the learner's last reward."""
-    from PIL import Image, ImageDraw
-
     if not notes.markers:
         return picture
-    marks = Image.new("RGBA", (picture.width * OVERSAMPLE, picture.height * OVERSAMPLE))
-    pen = ImageDraw.Draw(marks)
+    marked = picture.convert("RGBA")
+    names = task.world.layout(task.slots).actions if isinstance(task.world, Documented) else None
     for one in notes.markers:
-        x, y, r = one.x * marks.width, one.y * marks.height, one.radius * marks.width
-        if notes.actions is not None and isinstance(task.world, Documented):
-            draw_action(pen, x, y, r, task.world.layout(task.slots).actions[int(notes.actions[one.slot])])
-        if one.slot == 0 and notes.reward:
-            draw_reward(pen, x, y, r, notes.reward, marks.width)
-    marks = marks.resize(picture.size, Image.Resampling.LANCZOS)
-    return Image.alpha_composite(picture.convert("RGBA"), marks).convert("RGB")
+        action = names[int(notes.actions[one.slot])] if names and notes.actions is not None else None
+        draw_marks(marked, one, action, notes.reward if one.slot == 0 else 0.0)
+    return marked.convert("RGB")
+
+
+def draw_marks(picture: Any, marker: Marker, action: str | None, reward: float) -> None:
+    """An agent's marks, in place: drawn larger on a patch around it, then reduced."""
+    from PIL import Image, ImageDraw
+
+    if action is None and not reward:
+        return
+    x, y, r = marker.x * picture.width, marker.y * picture.height, marker.radius * picture.width
+    reach = 2 * max(r, SMALLEST) + (4 * LETTERS if reward else 0)
+    left, top = max(0, int(x - reach)), max(0, int(y - reach))
+    width, height = min(picture.width, int(x + reach)) - left, min(picture.height, int(y + reach)) - top
+    patch = Image.new("RGBA", (width * OVERSAMPLE, height * OVERSAMPLE))
+    pen, place = ImageDraw.Draw(patch), ((x - left) * OVERSAMPLE, (y - top) * OVERSAMPLE, r * OVERSAMPLE)
+    if action is not None:
+        draw_action(pen, *place, action)
+    if reward:
+        draw_reward(pen, *place, reward, patch.width)
+    picture.alpha_composite(patch.resize((width, height), Image.Resampling.LANCZOS), (left, top))
 
 
 def draw_action(pen: Any, x: Pixels, y: Pixels, r: Pixels, name: str) -> None:
@@ -104,16 +118,14 @@ def draw_action(pen: Any, x: Pixels, y: Pixels, r: Pixels, name: str) -> None:
 
 def draw_reward(pen: Any, x: Pixels, y: Pixels, r: Pixels, reward: float, right: Pixels) -> None:
     """A flash around the learner, green for a gain, red for a loss, with the number."""
-    from PIL import ImageFont
-
     colour = GAIN if reward > 0 else LOSS
     for reach, opacity in ((1.9, "40"), (1.5, "70")):
         pen.ellipse((x - reach * r, y - reach * r, x + reach * r, y + reach * r), outline=colour + opacity,
                     width=round(0.35 * r))  # fmt: skip
-    font, text = ImageFont.load_default(LETTERS * OVERSAMPLE), signed(reward)
-    wide = pen.textlength(text, font)
+    large, text = font(LETTERS * OVERSAMPLE), signed(reward)
+    wide = pen.textlength(text, large)
     place = min(x + 1.2 * r, right - wide - OVERSAMPLE), max(y - 1.7 * r, LETTERS * OVERSAMPLE / 2)
-    pen.text(place, text, fill=colour, font=font, anchor="lm", stroke_width=2 * OVERSAMPLE, stroke_fill=WHITE)
+    pen.text(place, text, fill=colour, font=large, anchor="lm", stroke_width=2 * OVERSAMPLE, stroke_fill=WHITE)
 
 
 def signed(reward: float) -> str:
@@ -202,13 +214,17 @@ def shorten(text: str, width: Pixels) -> str:
 
 def write(pen: Any, x: Pixels, y: Pixels, text: str, colour: str) -> None:
     """A line of a caption or legend."""
-    from PIL import ImageFont
-
-    pen.text((x, y), text, fill=colour, font=ImageFont.load_default(LETTERS), anchor="lm")
+    pen.text((x, y), text, fill=colour, font=font(LETTERS), anchor="lm")
 
 
 def length(text: str) -> float:
     """Pixels of a line of text."""
+    return font(LETTERS).getlength(text)
+
+
+@functools.cache
+def font(size: int) -> Any:
+    """Pillow's own, which reads slowly."""
     from PIL import ImageFont
 
-    return ImageFont.load_default(LETTERS).getlength(text)
+    return ImageFont.load_default(size)
