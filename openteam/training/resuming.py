@@ -12,7 +12,7 @@ Lines = dict[str, list[bytes]]
 
 
 def check_headers(folder: RunFolder) -> None:
-    """Raise unless the last checkpoint and the state belong to this run: that is known long before the task is built."""
+    """Raise unless the last checkpoint and the state belong to this run, which is known before its task is built."""
     folder.last()
     if folder.state.exists():
         folder.header(folder.state)
