@@ -120,7 +120,5 @@ def test_the_list_is_as_long_as_the_largest_team_unless_the_learner_says_otherwi
     spec = Spec(1, 1, 2, max_agents=6)
     assert fixed_size("PPO", None, spec) == 6
     assert fixed_size("PPO", 4, spec) == 4
-    with pytest.raises(UserError, match="must be at least 1"):
-        fixed_size("PPO", 0, spec)
     with pytest.raises(UserError, match="set max_agents"):
         fixed_size("PPO", None, Spec(1, 1, 2))
