@@ -17,25 +17,25 @@ class Bodies(AbstractWorldState):
     present: jax.Array
 
 
-def simulate(process):
-    """Arrays [time, episodes, slots]: ages and who is present before each step, who leaves and joins in it."""
+def simulate(process, episodes, steps):
+    """Arrays [time, episodes, ...]: the process's state and who is present before each step, who leaves and joins."""
 
     def step(state, key):
-        age, present = state
-        after, leaving, joining = process.step(key, age, Bodies(present))
-        return (after, (present & ~leaving) | joining), (age, present, leaving, joining)
+        before, present = state
+        after, leaving, joining = process.step(key, before, Bodies(present))
+        return (after, (present & ~leaving) | joining), (before, present, leaving, joining)
 
     k_start, k_step = jax.random.split(jax.random.key(0))
-    start = jax.vmap(process.start)(jax.random.split(k_start, EPISODES))
-    return jax.lax.scan(jax.vmap(step), start, jax.random.split(k_step, (STEPS, EPISODES)))[1]
+    start = jax.vmap(process.start)(jax.random.split(k_start, episodes))
+    return jax.lax.scan(jax.vmap(step), start, jax.random.split(k_step, (steps, episodes)))[1]
 
 
-SIMULATE = jax.jit(simulate, static_argnums=0, compiler_options=QUICK)
+SIMULATE = jax.jit(simulate, static_argnums=(0, 1, 2), compiler_options=QUICK)
 
 
 @pytest.fixture(scope="module", params=[3, 5])
 def episodes(request):
-    return request.param, jax.tree.map(np.asarray, SIMULATE(Bernoulli(cap=request.param)))
+    return request.param, jax.tree.map(np.asarray, SIMULATE(Bernoulli(cap=request.param), EPISODES, STEPS))
 
 
 def test_an_episode_starts_with_the_number_asked_for(episodes):

@@ -5,14 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.core.world import AbstractWorldState
 from openteam.errors import UserError
 from openteam.openness import Lifetimes
 from openteam.openness.lifetimes import Timers, draw_between
+from openteam.openness.test_bernoulli import QUICK, SIMULATE, Bodies
 from openteam.tasks import TASKS
 
 EPISODES, STEPS = 400, 130
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 PAPER = TASKS["lbf"]()
 RELEASED = TASKS["lbf-released"]()
 # As many places as teammates, so nobody queues: what is seen are the drawn times themselves.
@@ -28,33 +27,13 @@ PROCESSES = {
 }
 
 
-class Bodies(AbstractWorldState):
-    present: jax.Array
-
-
-def simulate(process):
-    """Arrays [time, episodes, members or slots]; states before each step, and who leaves and joins in it."""
-
-    def step(state, key):
-        timers, present = state
-        after, leaving, joining = process.step(key, timers, Bodies(present))
-        return (after, (present & ~leaving) | joining), (timers, present, leaving, joining)
-
-    k_start, k_step = jax.random.split(jax.random.key(0))
-    start = jax.vmap(process.start)(jax.random.split(k_start, EPISODES))
-    return jax.lax.scan(jax.vmap(step), start, jax.random.split(k_step, (STEPS, EPISODES)))[1]
-
-
-SIMULATE = jax.jit(simulate, static_argnums=0, compiler_options=QUICK)
-
-
 @pytest.fixture(scope="module")
 def episodes():
     cache = {}
 
     def run(name):
         if name not in cache:
-            cache[name] = jax.tree.map(np.asarray, SIMULATE(PROCESSES[name]))
+            cache[name] = jax.tree.map(np.asarray, SIMULATE(PROCESSES[name], EPISODES, STEPS))
         return cache[name]
 
     return run
