@@ -7,7 +7,8 @@ import os
 
 os.environ.setdefault(
     "XLA_FLAGS",
-    "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
+    "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
+    "--xla_cpu_parallel_codegen_split_count=1",
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -23,7 +24,7 @@ jax.config.update("jax_debug_key_reuse", True)
 
 @pytest.fixture(scope="session")
 def users_env(tmp_path_factory) -> dict[str, str]:
-    """A command as users have it: compiled with care, and one cache for all commands of all workers."""
+    """For commands in processes of their own: one cache of compiled programs for all of them, in all workers."""
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    return os.environ | {"XLA_FLAGS": "", "XDG_CACHE_HOME": str(shared / "cache"), "COLUMNS": "200"}
+    return os.environ | {"XDG_CACHE_HOME": str(shared / "cache"), "COLUMNS": "200"}

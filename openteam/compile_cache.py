@@ -32,6 +32,11 @@ def once_jit(function: Function) -> Function:
     return cast(Any, eqx.filter_jit)(function, compiler_options=QUICKEST_TO_COMPILE)
 
 
+def traced_once(function: Function) -> Function:
+    """For what is traced more than once, such as for its shapes and then as part of a program, which stays the same."""
+    return cast(Any, eqx.filter_jit)(function, inline=True)
+
+
 def use_compile_cache() -> None:
     """Turn the cache on, unless the user chose a place of his own or has none that is his alone.
 

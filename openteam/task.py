@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from openteam.compile_cache import check_precision
+from openteam.compile_cache import check_precision, traced_once
 from openteam.core.checked import AbstractChecked
 from openteam.core.openness import AbstractOpenness
 from openteam.core.parts import Parts
@@ -19,6 +19,20 @@ from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.teammates.pool import Pool
 from openteam.views.full import FullView
+
+
+@traced_once
+def first_features(
+    world: AbstractWorld[Any], key: Key[Array, ""], present: Bool[Array, "slots"]
+) -> tuple[Float[Array, "slots features"], Float[Array, "shared"]]:
+    """What a new episode shows to those who see everything."""
+    return world.features(world.start(key, present))
+
+
+@traced_once
+def first_observation(task: Task, key: Key[Array, ""]) -> Observation:
+    """What a new episode shows to the learner."""
+    return task.reset(key)[1].view.obs
 
 
 class EnvState(eqx.Module):
@@ -66,7 +80,7 @@ class Task(AbstractChecked):
         for openness, _ in conditions:
             self.world.check(openness.slots)
         everyone = jnp.ones(self.slots, bool)
-        agents, shared = jax.eval_shape(lambda k: self.world.features(self.world.start(k, everyone)), jax.random.key(0))
+        agents, shared = eqx.filter_eval_shape(first_features, self.world, jax.random.key(0), everyone)
         spec = Spec(agents.shape[-1], shared.shape[-1], self.world.actions)
         for openness, pool in conditions:
             for family in pool.families:
@@ -109,7 +123,7 @@ class Task(AbstractChecked):
 
     @property
     def spec(self) -> Spec:
-        obs = jax.eval_shape(self.reset, jax.random.key(0))[1].view.obs
+        obs = eqx.filter_eval_shape(first_observation, self, jax.random.key(0))
         features = obs.agents.shape[-1], obs.shared.shape[-1]
         return Spec(*features, self.world.actions, self.time_limit_terminates, self.max_agents)
 

@@ -1,73 +1,150 @@
-"""Kill real runs, resume them, and compare every file with that of a run left alone. Not a test: it takes long.
+"""Send signals to real runs, resume them, and compare every file with a run left alone. Not a test: it takes long.
 
-python tests/kill.py lbf-partial,wolfpack-partial gpl-q,ae-gpl
+python tests/kill.py lbf-partial gpl-q,ppo plan
+
+Every run is disturbed on one core and on all of them, each time by SIGKILL and SIGINT at random moments, during an
+evaluation, and while a checkpoint is written. ``plan`` disturbs a plan of all the algorithms before it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-OPENTEAM = [sys.executable, "-m", "openteam"]
-HURRY = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"}
+STEPS, EVERY, EPISODES = 8192, 2048, 64
+KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
+DISTURBANCES = [(KILL, "anywhere"), (INTERRUPT, "anywhere"), (KILL, "evaluating"), (INTERRUPT, "evaluating"),
+                (KILL, "writing"), (INTERRUPT, "writing")]  # fmt: skip
+# A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
+HEED = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+OPENTEAM = [sys.executable, "-c", HEED, sys.executable, "-m", "openteam"]
 
 
-def main(tasks: str, algorithms: str) -> None:
-    for task in tasks.split(","):
-        for algorithm in algorithms.split(","):
-            with tempfile.TemporaryDirectory() as folder:
-                print(task, algorithm, outcome(task, algorithm, Path(folder)), flush=True)
+def main(task: str, algorithms: str, *plan: str) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder:
+        names = algorithms.split(",")
+        for several in [[name] for name in names] + [names for _ in plan]:
+            label = f"plan of {', '.join(several)}" if len(several) > 1 else several[0]
+            whole = Path(folder) / label.replace(" ", "-") / "whole"
+            begin = beginning(task, several, whole)
+            seconds = finish(begin, cores)
+            for used in (cores[:1], cores):
+                out = whole.with_name(f"on-{len(used)}")
+                left = disturbed(beginning(task, several, out), out, used, seconds)
+                print(f"{task} {label}, {len(used)} cores: {left}; {difference(out, whole)}", flush=True)
 
 
-def outcome(task: str, algorithm: str, folder: Path) -> str:
-    """Train once in peace and once until the second checkpoint is there, then go on with that."""
-    whole, killed = folder / "whole", folder / "killed"
-    command(words(task, algorithm, whole))
-    second = sorted((whole / "checkpoints").iterdir())[1].name
-    kill_at(words(task, algorithm, killed), killed / "checkpoints" / second)
-    left = len(list((killed / "checkpoints").glob("*.safetensors")))
-    command(["resume", str(killed)])
-    command(["evaluate", str(killed), "--episodes", "4"])
-    ours, theirs = contents(killed), contents(whole)
-    wrong = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
-    how = f"DIFFERENT in {', '.join(wrong)}" if wrong else f"the same {len(ours)} files"
-    return f"{how} after a kill with {left} checkpoints, loaded"
+def beginning(task: str, algorithms: list[str], out: Path) -> list[str]:
+    """The command that begins one run, or a plan of several; given again, a plan goes on."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if len(algorithms) == 1:
+        numbers = ["--steps", STEPS, "--checkpoint-every", EVERY, "--evaluation-episodes", EPISODES]
+        return ["train", task, algorithms[0], *map(str, numbers), "--out", str(out)]
+    plan = {"tasks": [task], "algorithms": algorithms, "seeds": [0], "out": str(out), "steps": STEPS,
+            "checkpoint_every": EVERY, "evaluation_episodes": EPISODES}  # fmt: skip
+    out.with_suffix(".json").write_text(json.dumps(plan))
+    return ["plan", str(out.with_suffix(".json"))]
 
 
-def words(task: str, algorithm: str, out: Path) -> list[str]:
-    steps = ["--steps", "8192", "--checkpoint-every", "4096", "--evaluation-episodes", "4"]
-    return ["train", task, algorithm, *steps, "--out", str(out)]
+def disturbed(begin: list[str], out: Path, cores: list[int], seconds: float) -> str:
+    """Signals one after another, each followed by a resumption, then the end. Says where they hit."""
+    chance, hits = random.Random(str(out)), []
+    for number, where in DISTURBANCES:
+        words = begin if begin[0] == "plan" or not (out / "config.json").exists() else ["resume", str(out)]
+        process = start(words, cores)
+        moment = anywhere(seconds * chance.uniform(0.1, 0.8)) if where == "anywhere" else MOMENTS[where](out)
+        while process.poll() is None and not next(moment):
+            time.sleep(0.001)
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            hits.append(f"{number.name} {where} at step {last_step(out)}")
+        _, errors = process.communicate()
+        if number == INTERRUPT and ("Traceback" in errors or process.returncode not in (0, 2)):
+            sys.exit(f"{words}: exit code {process.returncode}, {errors}")
+    finish(begin if begin[0] == "plan" else ["resume", str(out)], cores)
+    return "; ".join(hits)
 
 
-def command(words: list[str]) -> None:
-    """``openteam ...``, in a process of its own, which must end well."""
-    subprocess.run([*OPENTEAM, *words], env=os.environ | HURRY, check=True, capture_output=True)
+def anywhere(seconds: float) -> Iterator[bool]:
+    until = time.monotonic() + seconds
+    while True:
+        yield time.monotonic() > until
 
 
-def kill_at(words: list[str], file: Path) -> None:
-    """Send SIGKILL to ``openteam ...`` as soon as a file is there."""
-    process = subprocess.Popen(
-        [*OPENTEAM, *words], env=os.environ | HURRY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+def evaluating(out: Path) -> Iterator[bool]:
+    """From the row of training that a checkpoint follows, until that is written."""
+    before = due(out)
+    while True:
+        yield bool(due(out) - before)
+
+
+def due(out: Path) -> set[tuple[Path, int]]:
+    steps = {(path, step_of(path)) for path in out.rglob("train.jsonl")}
+    return {(path, step) for path, step in steps if step and step % EVERY == 0}
+
+
+def writing(out: Path) -> Iterator[bool]:
+    """As soon as there is a new file of a checkpoint, be it still under another name."""
+    before = set(out.rglob("checkpoints/*"))
+    while True:
+        yield bool(set(out.rglob("checkpoints/*")) - before)
+
+
+MOMENTS: dict[str, Callable[[Path], Iterator[bool]]] = {"evaluating": evaluating, "writing": writing}
+
+
+def last_step(out: Path) -> int:
+    return max((step_of(path) for path in out.rglob("train.jsonl")), default=0)
+
+
+def step_of(path: Path) -> int:
+    lines = path.read_bytes().split(b"\n")
+    return json.loads(lines[-2])["step"] if len(lines) > 1 else 0
+
+
+def start(words: list[str], cores: list[int]) -> subprocess.Popen[str]:
+    """``openteam ...`` on these cores, in a process group of its own, as a terminal starts it."""
+    listed = ",".join(map(str, cores))
+    return subprocess.Popen(
+        ["taskset", "-c", listed, *OPENTEAM, *words], start_new_session=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while process.poll() is None and not file.exists():
-        time.sleep(0.001)
-    process.kill()
-    if process.wait() != -signal.SIGKILL:
-        sys.exit(f"openteam {' '.join(words)} ended by itself.")
 
 
-def contents(folder: Path) -> dict[str, object]:
+def finish(words: list[str], cores: list[int]) -> float:
+    """The seconds that ``openteam ...`` takes, which must end well."""
+    began, process = time.monotonic(), start(words, cores)
+    _, errors = process.communicate()
+    if process.returncode:
+        sys.exit(f"{words}: exit code {process.returncode}, {errors}")
+    return time.monotonic() - began
+
+
+def difference(ours: Path, theirs: Path) -> str:
+    contents = [files(ours), files(theirs)]
+    wrong = sorted(
+        name for name in contents[0].keys() | contents[1].keys() if contents[0].get(name) != contents[1].get(name)
+    )
+    return f"DIFFERENT in {', '.join(wrong)}" if wrong else f"the same {len(contents[0])} files"
+
+
+def files(folder: Path) -> dict[str, object]:
     """Every file that must be equal: tensors byte by byte, rows but for the time they took."""
     found: dict[str, object] = {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.safetensors")}
-    for path in folder.glob("*.jsonl"):
+    for path in folder.rglob("*.jsonl"):
         rows = map(json.loads, path.read_text().splitlines())
-        found[path.name] = [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+        found[str(path.relative_to(folder))] = [
+            {name: value for name, value in row.items() if name != "seconds"} for row in rows
+        ]
     return found
 
 

@@ -91,7 +91,7 @@ def runs(tmp_path_factory) -> Iterator[Runs]:
         play = once_jit(inspect.unwrap(episodes.play))
         patch.setattr(episodes, "play", play)
         patch.setattr(belief_scores, "play", play)
-        patch.setattr(program, "start_one", once_jit(start_carry))
+        patch.setattr(program, "start_one", inspect.unwrap(start_carry))
         patch.setattr(program, "advance_one", once_jit(advance))
         runs.make()
     return runs

@@ -62,6 +62,7 @@ def play_twins(task: Task, policy: AbstractPolicy, key: jax.Array) -> dict[str, 
         k_start, k_warm, k_play = jax.random.split(key, 3)
         state, timestep = task.reset(k_start)
 
+        @jax.jit  # traced once, though it is used in three places
         def act(carry, key):
             state, view, memory = carry
             k_act, k_step = jax.random.split(key)

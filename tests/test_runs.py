@@ -61,52 +61,38 @@ def undisturbed(tmp_path_factory, users_env):
     return out
 
 
-def test_the_same_seed_gives_the_same_files_bit_for_bit(undisturbed, tmp_path, users_env):
-    subprocess.run(train_words(tmp_path / "again"), env=users_env, check=True, capture_output=True)
-    assert checkpoint_bytes(tmp_path / "again") == checkpoint_bytes(undisturbed)
-    assert (tmp_path / "again/state.safetensors").read_bytes() == (undisturbed / "state.safetensors").read_bytes()
-    assert rows_without_time(tmp_path / "again") == rows_without_time(undisturbed)
-
-
-def test_a_run_killed_at_random_moments_and_resumed_ends_in_the_same_files(undisturbed, tmp_path, users_env):
-    out, chance = tmp_path / "killed", random.Random(0)
-    words, kills = train_words(out), 0
-    for _ in range(12):
-        process = subprocess.Popen(words, env=users_env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        patience = time.monotonic() + 60
-        seen = (out / "train.jsonl").stat().st_size if (out / "train.jsonl").exists() else 0
-        while process.poll() is None and time.monotonic() < patience:
-            size = (out / "train.jsonl").stat().st_size if (out / "train.jsonl").exists() else 0
-            if size > seen:  # it has begun to train: kill it within the next instants
-                time.sleep(chance.uniform(0, 0.15))
-                process.kill()
-                break
-            time.sleep(0.005)
-        kills += process.wait() == -signal.SIGKILL
-        words = command("resume", str(out))
-        if kills == 3:
-            break
-    assert kills > 0
-    subprocess.run(words, env=users_env, check=True, capture_output=True)
-    assert checkpoint_bytes(out) == checkpoint_bytes(undisturbed)
-    assert rows_without_time(out) == rows_without_time(undisturbed)
-
-
-def test_ctrl_c_writes_a_state_prints_how_to_resume_and_exits_with_2(undisturbed, tmp_path, users_env):
-    out = tmp_path / "interrupted"
+def started(words: list[str], out, users_env) -> subprocess.Popen[str]:
+    """A command that has just written a row of training, later than any that was there before."""
+    rows = out / "train.jsonl"
+    before = rows.stat().st_size if rows.exists() else 0
     # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
     heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-    words = [sys.executable, "-c", heed, *train_words(out)]
+    words = [sys.executable, "-c", heed, *words]
     process = subprocess.Popen(words, env=users_env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    while process.poll() is None and not (out / "train.jsonl").exists():
+    while process.poll() is None and (not rows.exists() or rows.stat().st_size <= before):
         time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 2, errors
+    return process
+
+
+def test_a_run_that_is_killed_interrupted_and_resumed_ends_in_the_same_files(undisturbed, tmp_path, users_env):
+    out = tmp_path / "disturbed"
+    killed = started(train_words(out), out, users_env)
+    time.sleep(random.Random(0).uniform(0, 0.15))
+    killed.kill()
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+
+    interrupted = started(command("resume", str(out)), out, users_env)
+    interrupted.send_signal(signal.SIGINT)
+    _, errors = interrupted.communicate(timeout=120)
+    assert interrupted.returncode == 2, errors
     assert f"openteam resume {out}" in errors
     assert "Traceback" not in errors
+
     subprocess.run(command("resume", str(out)), env=users_env, check=True, capture_output=True)
     assert checkpoint_bytes(out) == checkpoint_bytes(undisturbed)
+    assert (out / "state.safetensors").read_bytes() == (undisturbed / "state.safetensors").read_bytes()
+    assert rows_without_time(out) == rows_without_time(undisturbed)
 
 
 def test_several_seeds_in_processes_equal_single_runs_and_another_seed_gives_another_result(

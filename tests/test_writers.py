@@ -41,7 +41,7 @@ from openteam.training.loop import advance, start_carry
 from openteam.training.recorder import Recorder
 from openteam.training.settings import Settings
 
-PLAY, BEGIN, ADVANCE = once_jit(inspect.unwrap(episodes.play)), once_jit(start_carry), once_jit(advance)
+PLAY, BEGIN, ADVANCE = once_jit(inspect.unwrap(episodes.play)), inspect.unwrap(start_carry), once_jit(advance)
 PLAN = {
     "tasks": ["probe-match"], "algorithms": ["ippo"], "steps": 16, "checkpoint_every": 8, "evaluation_episodes": 2,
     "set": {"algorithm.envs": 2, "algorithm.update_every": 2, "algorithm.network.width": 4,

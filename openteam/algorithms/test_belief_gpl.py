@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 import itertools
 
 import equinox as eqx
@@ -19,7 +20,7 @@ from openteam.algorithms.belief_gpl import (
     visible_joint_values,
 )
 from openteam.algorithms.beliefs import Autoencoder, ParticleFilter, VariationalAutoencoder
-from openteam.compile_cache import once_jit, quick_jit
+from openteam.compile_cache import quick_jit
 from openteam.core import random
 from openteam.core.memory import permute, resize
 from openteam.core.types import over_chunk
@@ -94,7 +95,7 @@ def played(name):
     """A learner, its state, and a chunk of experience that begins and ends in the middle of episodes."""
     learner, task = learner_on(BELIEFS[name]), remember_teammate()
     k_start, k_chunk = jax.random.split(random.key(3))
-    carry = once_jit(start_carry)(task, learner, k_start)
+    carry = inspect.unwrap(start_carry)(task, learner, k_start)
     policy = learner.policy(carry.train.model, jnp.ones(()))
     return learner, carry, quick_jit(collect)(task, policy, carry.actor, k_chunk, 4)[1]
 

@@ -1,5 +1,7 @@
 """The probe in which belief is everything, solved by beliefs and not by PPO, which has no memory."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -35,7 +37,7 @@ MEMORYLESS = PPO(
 def mean_return(learner: AbstractLearner, updates: int) -> float:
     task = remember_teammate()
     k_start, *keys = jax.random.split(random.key(0), 3)
-    carry = once_jit(start_carry)(task, learner, k_start)
+    carry = inspect.unwrap(start_carry)(task, learner, k_start)
     carry, _ = once_jit(advance)(task, learner, carry, jnp.stack(keys), jnp.asarray(updates), jnp.asarray(updates))
     return evaluate(learner.frozen(carry.train.model), task, episodes=200).mean
 

@@ -1,5 +1,7 @@
 """A game that every learner which is trained in all slots at once must learn."""
 
+import inspect
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -37,10 +39,8 @@ def test_a_team_learns_what_is_right_alone_and_what_is_right_together(name):
     """Two steps alone and two together: 1 for each who is there, if slot 0 does the right thing."""
     task, learner, count = PROBES["teammate_joins"](), LEARNERS[name], jnp.asarray(UPDATES[name])
 
-    @eqx.filter_jit
-    def train(key):
-        k_start, *keys = jax.random.split(key, 3)
-        return advance(task, learner, start_carry(task, learner, k_start), jnp.stack(keys), count, count)[1]
-
-    sums = train(random.key(1))  # over the whole run, exploration included
+    k_start, *keys = jax.random.split(random.key(1), 3)
+    carry = inspect.unwrap(start_carry)(task, learner, k_start)
+    _, sums = eqx.filter_jit(advance)(task, learner, carry, jnp.stack(keys), count, count)
+    # Over the whole run, exploration included.
     assert sums["return_sum"] / sums["episodes"] > 0.85 * (2 * 1 + 2 * 2)

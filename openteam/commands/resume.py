@@ -42,13 +42,14 @@ class Resume:
 
         folders = find_runs(self.run)
         specs = {folder: RunSpec.from_config(RunFolder.open(folder).config, folder) for folder in folders}
+        first = specs[folders[0]]
         if self.again is None:
             left = [folder for folder, spec in specs.items() if not is_done(RunFolder(folder), spec)]
         else:
             left = [self.again]
             begin_again(list(specs.values()), self.again)
         with logging_to(self.log, left) as logger:
-            self.bring_to_end(left, specs[folders[0]].task.name, logger)
+            self.bring_to_end(left, f"{first.task.name} {type(first.learner).__name__}", logger)
         shown = describe(self.run, folders)
         print(f"Finished: {self.again or shown}" if left else f"Finished before, nothing to do: {shown}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -33,5 +34,5 @@ def resumable(work: Callable[[], None], folders: Sequence[Path], imports: Sequen
         work()
     except KeyboardInterrupt:
         target = folders[0] if len(folders) == 1 else folders[0].parent
-        again = command_line(f"openteam resume {target}", imports)
+        again = command_line(f"openteam resume {shlex.quote(str(target))}", imports)
         raise UserError(f"Interrupted; nothing is lost. To go on: {again}") from None

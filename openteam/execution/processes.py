@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import shlex
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import resource_tracker
@@ -108,7 +109,7 @@ def _relay(
     except EOFError:
         process.join()
         died = f"The process of {folder} died with exit code {process.exitcode}."
-        failed(folder, f"{died} To go on: openteam resume {folder}")
+        failed(folder, f"{died} To go on: openteam resume {shlex.quote(str(folder))}")
         return False
     if isinstance(message, Progress):
         report(folder, message)

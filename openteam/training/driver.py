@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -96,7 +97,7 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
             where = folders[0].path if len(folders) == 1 else folders[0].path.parent
             raise UserError(
                 f"{error} What was written before stays as it was. Once it can be written again, go on with: "
-                f"openteam resume {where}"
+                f"openteam resume {shlex.quote(str(where))}"
             ) from None
 
 

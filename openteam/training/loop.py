@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from openteam.compile_cache import traced_once
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.types import Chunk
 from openteam.rollout.acting import Actor, collect, start_actor
@@ -25,6 +26,7 @@ class Carry(eqx.Module):
     returns: Float[Array, "envs"]  # of the episodes under way
 
 
+@traced_once
 def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Carry:
     """A run that has not begun."""
     k_init, k_actor = jax.random.split(key)
@@ -37,6 +39,7 @@ def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Ca
     return Carry(train, actor, context, jnp.zeros(learner.envs))
 
 
+@traced_once
 def one_update(
     task: Task, learner: AbstractLearner, carry: Carry, keys: Key[Array, "2"], progress: Float[Array, ""]
 ) -> tuple[Carry, Metrics]:

@@ -42,7 +42,7 @@ class Program:
 
     def start_shapes(self) -> Carry:
         """The shapes of one seed's carry."""
-        return jax.eval_shape(lambda: start_carry(self.spec.task, self.spec.learner, make_key(0)))
+        return eqx.filter_eval_shape(start_carry, self.spec.task, self.spec.learner, make_key(0))
 
     def advance(self, carry: Carry, count: int) -> tuple[Carry, dict[str, np.ndarray]]:
         """The carry ``count`` updates on, and the sums of their metrics, ``[seeds]``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 
 from openteam.errors import UserError
@@ -68,5 +69,5 @@ def check_unbegun(folder: RunFolder) -> None:
         raise UserError(
             f"{folder.path} was trained but cannot be resumed: its state.safetensors, which holds the optimiser and "
             "the environments, is missing. Put it back, or begin a new run with the same configuration: "
-            f"openteam resume {folder.path} --again NEW"
+            f"openteam resume {shlex.quote(str(folder.path))} --again NEW"
         )

@@ -21,7 +21,7 @@ from openteam.training.loop import advance, start_carry
 from openteam.training.settings import Settings
 
 # Compiling costs more than running here.
-PLAY, BEGIN, ADVANCE = once_jit(inspect.unwrap(episodes.play)), once_jit(start_carry), once_jit(advance)
+PLAY, BEGIN, ADVANCE = once_jit(inspect.unwrap(episodes.play)), inspect.unwrap(start_carry), once_jit(advance)
 TASK = openteam.make("probe-match")
 CHUNK = 2 * 2
 SMALL = {"envs": 2, "update_every": 2, "replay": 3 * CHUNK, "minibatches": 2}
