@@ -24,9 +24,7 @@ class Sides(AbstractChecked):
     def size(self, slots: int) -> int:
         """How many of the slots are trained."""
         if slots % self.count:
-            raise UserError(
-                f"{slots} slots cannot be {self.count} sides of equal size. Change sides.count."
-            )
+            raise UserError(f"{slots} slots cannot be {self.count} sides of equal size. Change sides.count.")
         return slots // self.count
 
     def trained(self, slots: int) -> Bool[np.ndarray, "slots"]:
