@@ -11,6 +11,11 @@ from typing import Any
 import numpy as np
 
 
+def tables() -> list[dict[str, Any]]:
+    """The paper's tables: name, split, tasks, steps, and for each algorithm the values by task."""
+    return _paper()["tables"]
+
+
 def published(task: str, algorithm: str, split: str) -> tuple[float, float] | None:
     """The paper's mean and half its 95 % interval, if it has them for this algorithm, task and split.
 

@@ -45,7 +45,8 @@ def act_jointly(
 ) -> tuple[Actor, Array, Truth]:
     """One step of every environment, in which the learner acts for the first of the sides and the pool for the rest."""
     envs, slots, env = len(keys), task.slots, actor.env
-    act_keys = jax.vmap(lambda key: jax.random.split(key, slots))(keys[:, 0]).reshape(-1)
+    k_act, k_step = keys[:, 0], keys[:, 1]
+    act_keys = jax.vmap(lambda key: jax.random.split(key, slots))(k_act).reshape(-1)
 
     def act(slot: Array, key: Array, memory: Any, view: View) -> tuple[Array, Any]:
         one = policy.in_slot(slot) if isinstance(policy, SlotPolicies) else policy
@@ -54,11 +55,11 @@ def act_jointly(
     actions, memory = jax.vmap(act)(jnp.tile(jnp.arange(slots), envs), act_keys, actor.memory, actor.timestep.view)
     joint_actions = actions.reshape(envs, slots)
     if sides.count > 1:
-        pool_keys = jax.vmap(lambda key: jax.random.fold_in(key, slots))(keys[:, 0])
-        stored, env = jax.vmap(task.teammates_act)(pool_keys, env)
+        k_pool, k_step = jnp.moveaxis(jax.vmap(jax.random.split)(k_step), 1, 0)
+        stored, env = jax.vmap(task.teammates_act)(k_pool, env)
         joint_actions = jnp.where(sides.trained(slots), joint_actions, stored)
     step = jax.vmap(partial(step_jointly, task))
-    env, timestep, truth = step(keys[:, 1], env, joint_actions)
+    env, timestep, truth = step(k_step, env, joint_actions)
     return Actor(env, merge(timestep), memory), joint_actions.reshape(-1), merge(truth)
 
 
