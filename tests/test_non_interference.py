@@ -118,7 +118,7 @@ def with_random_teammates(task: Task) -> Task:
     return dataclasses.replace(task, pool=Pool((Uniform(), Uniform(("other",)))), splits={})
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("dgn", "maddpg", "ippo")])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(("dgn", "maddpg", "ippo"))])
 def test_every_algorithm_decides_the_same_until_a_difference_shows(name):
     task = with_random_teammates(openteam.make("lbf-partial"))
     learner = tiny(openteam.make_algorithm(name))

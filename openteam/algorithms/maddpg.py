@@ -90,8 +90,11 @@ def new_model(
         actor = MLP(k_actor, rows, width, width, spec.actions)
         return actor, MLP(k_critic, (*rows, max_agents * spec.actions), width, width, 1)
 
-    built = networks(key) if separate is None else eqx.filter_vmap(networks)(jax.random.split(key, separate))
-    return MADDPGModel(*built, max_agents, spec, separate)
+    if separate is None:
+        actor, critic = networks(key)
+    else:
+        actor, critic = eqx.filter_vmap(networks)(jax.random.split(key, separate))
+    return MADDPGModel(actor, critic, max_agents, spec, separate)
 
 
 class MADDPGPolicy(AbstractMemoryless):
