@@ -55,7 +55,8 @@ def act_jointly(
     actions, memory = jax.vmap(act)(jnp.tile(jnp.arange(slots), envs), act_keys, actor.memory, actor.timestep.view)
     joint_actions = actions.reshape(envs, slots)
     if sides.count > 1:
-        k_pool, k_step = jnp.moveaxis(jax.vmap(jax.random.split)(k_step), 1, 0)
+        both = jax.vmap(jax.random.split)(k_step)
+        k_pool, k_step = both[:, 0], both[:, 1]
         stored, env = jax.vmap(task.teammates_act)(k_pool, env)
         joint_actions = jnp.where(sides.trained(slots), joint_actions, stored)
     step = jax.vmap(partial(step_jointly, task))
