@@ -38,7 +38,7 @@ def make_algorithm(name: str, task: Task | None = None) -> AbstractLearner:
 
 
 def set_for_task(name: str, task: Task) -> str | None:
-    """What sets an algorithm for this task apart from the one that it is a variant of, in a line; None if nothing."""
+    """What sets an algorithm for this task apart from the one that it is a variant of, in a line; None if it is that one."""
     if ":" in name:
         return None
     from openteam.algorithms.presets import ALGORITHMS, variant_of
@@ -47,7 +47,9 @@ def set_for_task(name: str, task: Task) -> str | None:
 
     plain = variant_of(name)
     changes = differences(to_json(make_algorithm(name, task)), to_json(ALGORITHMS[plain]()))
-    return f"{name} for {task.name} is {plain} with {describe(changes)}." if changes else None
+    if not changes and plain == name:
+        return None
+    return f"{name} for {task.name} is {plain}{' with ' * bool(changes)}{describe(changes)}."
 
 
 def short_name(name: str) -> str:

@@ -101,6 +101,7 @@ def test_what_was_set_for_a_task_is_said_in_a_line():
     assert said.startswith("gpl-q-released for fortattack-released is gpl-q with control.epsilon.fraction 0.5, ")
     assert "learning_rate 0.0001" in said
     assert "sides.count 2" in set_for_task("dgn-released", fort)
+    assert set_for_task("dgn-released", FULL["lbf-released"]) == "dgn-released for lbf-released is dgn."
     assert set_for_task("gpl-q", fort) is None
     assert set_for_task("openteam:GPL", fort) is None
 

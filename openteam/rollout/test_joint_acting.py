@@ -6,15 +6,19 @@ Chunks come from short foraging games in which agents come and go. Rows of other
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Int, Key
 
 import openteam
 from openteam.core import random
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
 from openteam.core.sides import Sides
-from openteam.core.types import NO_ACTION
+from openteam.core.types import NO_ACTION, View
 from openteam.openness import Lifetimes
 from openteam.probes import Arrival, Constant, ConstantPolicies, Probe
 from openteam.rollout.acting import collect
@@ -186,3 +190,29 @@ def test_one_side_is_the_learners_and_the_pool_plays_the_other():
     dgn = openteam.DGN(envs=4, sides=Sides(2))
     rewards, _ = learners_rewards(chunk, dgn)
     np.testing.assert_array_equal(rewards, chunk.next_timesteps.reward.reshape(20, 4, 2)[..., 0])
+
+
+class Numbered(AbstractMemoryless):
+    """Every slot has a policy of its own, which always takes the action with the slot's number."""
+
+    number: Int[Array, ""]
+
+    def in_slot(self, slot: Int[Array, ""]) -> "Numbered":
+        return Numbered(slot)
+
+    def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
+        del key, view
+        return Decision(self.number, memory, Explanation())
+
+
+def test_a_policy_that_has_networks_of_its_own_for_slots_acts_with_them():
+    task = Task(Probe(Constant(), length=5), Arrival(0), Pool((ConstantPolicies(),)), horizon=3)
+    policy = Numbered(jnp.asarray(7))
+
+    @jax.jit
+    def act(key):
+        k_start, k_act = jax.random.split(key)
+        actor = start_joint_actor(task, policy, k_start, 3)
+        return act_jointly(task, policy, actor, jax.random.split(k_act, (3, 2)))[1]
+
+    assert act(random.key(0)).tolist() == [0, 1] * 3
