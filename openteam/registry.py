@@ -38,7 +38,7 @@ def make_algorithm(name: str, task: Task | None = None) -> AbstractLearner:
 
 
 def set_for_task(name: str, task: Task) -> str | None:
-    """What sets an algorithm for this task apart from the one that it is a variant of, in a line; None if it is that one."""
+    """What sets an algorithm for this task apart from the one that it is a variant of; None if it is that one."""
     if ":" in name:
         return None
     from openteam.algorithms.presets import ALGORITHMS, variant_of

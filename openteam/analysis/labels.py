@@ -45,7 +45,7 @@ class Labels:
         return Label(name, describe(differences(config, self.tasks[name])))
 
     def algorithm(self, config: dict[str, Any], task: dict[str, Any]) -> Label:
-        """The preset with the fewest other parts, then with the fewest other fields; as it is for the run's task."""
+        """The preset with the smallest other parts, then with the fewest other fields; as it is for the run's task."""
         config = with_defaults(config)
         kin = {name: known for name, known in self.presets(task).items() if known["class"] == config["class"]}
         if not kin:
@@ -54,7 +54,8 @@ class Labels:
         changes = {name: differences(config, preset) for name, preset in kin.items()}
 
         def distance(name: str) -> tuple[int, int]:
-            return sum(isinstance(value, dict) for value in changes[name].values()), len(changes[name])
+            exchanged = [*changes[name].values(), *differences(kin[name], config).values()]
+            return sum(map(settings_inside, exchanged)), len(changes[name])
 
         nearest = min(changes, key=distance)
         return Label(nearest, describe(changes[nearest]))
@@ -74,6 +75,11 @@ class Labels:
             self.tasks[name] = task if known is None else to_json(known)
             self.kinds[name] = TaskKind() if known is None else kind_of(known)
         return self.kinds[name]
+
+
+def settings_inside(value: Any) -> int:
+    """How many settings a part has, with those of its own parts; 0 for what is no part."""
+    return len(value) + sum(map(settings_inside, value.values())) if isinstance(value, dict) else 0
 
 
 def with_defaults(config: dict[str, Any]) -> dict[str, Any]:

@@ -117,6 +117,9 @@ def test_an_algorithm_is_known_by_what_it_is_for_its_task():
     factored = to_json(openteam.GPL(head=openteam.CoordinationGraph(openteam.Factored())))
     found = [str(labels.algorithm(config, task)) for config in (released, released | {"envs": 8}, factored)]
     assert found == ["gpl-q-released", "gpl-q-released (envs 8)", "gpl-q-factored"]
+    star, complete = openteam.Signed(openteam.Star(openteam.Factored())), openteam.Signed(openteam.Factored())
+    heads = [openteam.CoordinationGraph(pairs, regulariser=0.5) for pairs in (star, complete)]
+    assert [labels.algorithm(to_json(openteam.GPL(head=head)), task).name for head in heads] == ["ciao-s", "ciao-c"]
     published_rows = [published("fortattack-released", name, "larger") for name in ("gpl-q", *found[::2])]
     assert published_rows == [(14.20, 2.42)] * 3
 
