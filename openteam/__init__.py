@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from openteam.algorithms.control import QLearning, Schedule, SoftPolicyIteration
     from openteam.algorithms.dgn import DGN
     from openteam.algorithms.dvrl import DVRL
+    from openteam.algorithms.flat_ql import FlatQL
     from openteam.algorithms.gpl import GPL
     from openteam.algorithms.maddpg import MADDPG
     from openteam.algorithms.ppo import PPO
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from openteam.core.memory import Memory
     from openteam.core.openness import AbstractOpenness
     from openteam.core.policy import AbstractMemoryless, AbstractPolicy, Belief, Decision, Explanation
+    from openteam.core.sides import Sides
     from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
     from openteam.core.view import AbstractView
     from openteam.core.world import AbstractWorld, AbstractWorldState
@@ -86,6 +88,7 @@ __all__ = [
     "Factored",
     "FixedSlotHead",
     "FlatNetworks",
+    "FlatQL",
     "Foragers",
     "Foraging",
     "FortAttack",
@@ -112,6 +115,7 @@ __all__ = [
     "SampledExistence",
     "Schedule",
     "SetNetworks",
+    "Sides",
     "Signed",
     "SoftPolicyIteration",
     "Spec",
@@ -149,6 +153,7 @@ _HOMES = {
         "algorithms.control": "QLearning Schedule SoftPolicyIteration",
         "algorithms.dgn": "DGN",
         "algorithms.dvrl": "DVRL",
+        "algorithms.flat_ql": "FlatQL",
         "algorithms.gpl": "GPL",
         "algorithms.maddpg": "MADDPG",
         "algorithms.ppo": "PPO",
@@ -158,6 +163,7 @@ _HOMES = {
         "core.memory": "Memory",
         "core.openness": "AbstractOpenness",
         "core.policy": "AbstractMemoryless AbstractPolicy Belief Decision Explanation",
+        "core.sides": "Sides",
         "core.types": "Chunk Observation Spec TimeStep Truth View",
         "core.view": "AbstractView",
         "core.world": "AbstractWorld AbstractWorldState",

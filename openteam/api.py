@@ -102,11 +102,13 @@ def train(
 ) -> Run:
     """Train a learner on a task and keep everything in a run folder.
 
-    Both may be names, as on the command line. Without ``out`` the folder is runs/TASK-LEARNER, with a number if that
-    exists. ``progress`` shows a bar in a terminal or a notebook and a line per checkpoint elsewhere.
+    Both may be names, as on the command line: some learners have other settings on other tasks. Without ``out`` the
+    folder is runs/TASK-LEARNER, with a number if that exists. ``progress`` shows a bar in a terminal or a notebook and
+    a line per checkpoint elsewhere.
     """
     check_precision()
-    chosen, algorithm = find_task(task), find_learner(learner)
+    chosen = find_task(task)
+    algorithm = find_learner(learner, chosen)
     settings = Settings(
         whole_number("steps", steps),
         None if checkpoint_every is None else whole_number("checkpoint_every", checkpoint_every),
@@ -179,10 +181,10 @@ def find_task(task: Task | str) -> Task:
     raise UserError(f"A task is a Task or a name such as 'lbf'; got {short(task)}.{swapped}")
 
 
-def find_learner(learner: AbstractLearner | str) -> AbstractLearner:
-    """An algorithm or its name."""
+def find_learner(learner: AbstractLearner | str, task: Task) -> AbstractLearner:
+    """An algorithm, or the one of a name with its settings for this task."""
     if isinstance(learner, (AbstractLearner, str)):
-        return make_algorithm(learner) if isinstance(learner, str) else learner
+        return make_algorithm(learner, task) if isinstance(learner, str) else learner
     raise UserError(f"A learner is a value such as GPL() or a name such as 'gpl-q'; got {short(learner)}.")
 
 

@@ -25,13 +25,31 @@ def make(name: str) -> Task:
     return _from_module("task", name, Task) if ":" in name else TASKS[name]()
 
 
-def make_algorithm(name: str) -> AbstractLearner:
-    """The algorithm of that name, with its default settings."""
+def make_algorithm(name: str, task: Task | None = None) -> AbstractLearner:
+    """The algorithm of that name, with its default settings for a task; without one, for small teams on a grid."""
     check_algorithm(name)
-    from openteam.algorithms.presets import ALGORITHMS
+    from openteam.algorithms.presets import preset
+    from openteam.algorithms.task_kind import TaskKind, kind_of
     from openteam.core.learner import AbstractLearner
 
-    return _from_module("algorithm", name, AbstractLearner) if ":" in name else ALGORITHMS[name]()
+    if ":" in name:
+        return _from_module("algorithm", name, AbstractLearner)
+    return preset(name, TaskKind() if task is None else kind_of(task))
+
+
+def set_for_task(name: str, task: Task) -> str | None:
+    """What sets an algorithm for this task apart from the one that it is a variant of; None if it is that one."""
+    if ":" in name:
+        return None
+    from openteam.algorithms.presets import ALGORITHMS, variant_of
+    from openteam.storage.changes import describe, differences
+    from openteam.storage.config import to_json
+
+    plain = variant_of(name)
+    changes = differences(to_json(make_algorithm(name, task)), to_json(ALGORITHMS[plain]()))
+    if not changes and plain == name:
+        return None
+    return f"{name} for {task.name} is {plain}{' with ' * bool(changes)}{describe(changes)}."
 
 
 def short_name(name: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 import openteam
+from openteam.commands.parts import build
 from openteam.errors import UserError
 
 meadow = openteam.make("probe-constant")
@@ -24,6 +25,14 @@ def test_a_task_of_an_imported_module_is_a_value_or_made_by_a_function():
 
 def test_an_algorithm_of_an_imported_module_may_be_its_class():
     assert openteam.make_algorithm("openteam:GPL") == openteam.GPL()
+
+
+def test_flags_change_what_an_algorithm_is_for_its_task_as_the_flags_change_that():
+    changes = ["--task.openness.team-size", "6", "--task.openness.guards", "6", "--algorithm.hidden", "9"]
+    parts = build("fortattack-released", "gpl-q-released", changes)
+    assert parts.task.max_agents == 12
+    assert (parts.algorithm.hidden, parts.algorithm.type_size) == (9, 128)
+    assert parts.algorithm.head.pairwise == openteam.Factored()
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,8 @@ def with_random_teammates(task: Task) -> Task:
     return dataclasses.replace(task, pool=Pool((Uniform(), Uniform(("other",)))), splits={})
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("dgn", "maddpg", "ippo")])
+# Joint learners are trained where everything is seen; QL-flat reads its view as PPO does.
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("dgn", "maddpg", "ippo", "ql-flat")])
 def test_every_algorithm_decides_the_same_until_a_difference_shows(name):
     task = with_random_teammates(openteam.make("lbf-partial"))
     learner = tiny(openteam.make_algorithm(name))

@@ -24,7 +24,7 @@ from openteam.core.types import Chunk, Spec, View, over_chunk
 from openteam.errors import check_positive
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.hypotheses import AbstractBelief, Hypotheses
-from openteam.models.joint_value import AbstractPairwise, Factored, JointValueModel, expected_value, marginalise
+from openteam.models.joint_value import AbstractPairwise, JointValueModel, PerEdge, expected_value, marginalise
 
 Squares = Literal["each", "mean"]
 
@@ -68,8 +68,8 @@ class BeliefGPL(AbstractTDLearner):
     """The values' loss trains the belief too, as in the released code. In the paper's equations it does not."""
     squares: Squares = eqx.field(static=True, default="each")
     """Weighted sum of the hypotheses' squared errors (the paper), or square of their weighted mean (released VAE)."""
-    pairwise: AbstractPairwise = Factored(5)
-    """Factored, one factor per agent (linear in the team), or PerEdge, one per ordered pair (quadratic)."""
+    pairwise: AbstractPairwise = PerEdge()
+    """PerEdge, one factor per ordered pair (quadratic in the team), or Factored, one per agent (linear)."""
     utility_width: int = eqx.field(static=True, default=60)
     """Width of both hidden layers of the networks that turn representations into utilities."""
     agent_model: AgentModelSizes = AgentModelSizes()

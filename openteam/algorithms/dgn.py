@@ -15,9 +15,10 @@ from jaxtyping import Array, Bool, Float, Key
 from openteam.algorithms.control import QLearning, Schedule, choice_probabilities, choose, legal_values
 from openteam.algorithms.masked import masked_mean
 from openteam.algorithms.replay import AgentState, ReplayBuffer, Transition
-from openteam.core.learner import AbstractLearner, Metrics, TrainState
+from openteam.core.learner import AbstractJointLearner, Metrics, TrainState
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.sides import Sides
 from openteam.core.types import Chunk, Observation, Spec, View
 from openteam.errors import check_in, check_not_negative, check_positive
 from openteam.models.attention import RelationLayer
@@ -61,6 +62,7 @@ class DGNPolicy(AbstractMemoryless):
     control: QLearning | None  # None is greedy
     progress: Float[Array, ""]
     mask_illegal: bool = eqx.field(static=True, default=False)
+    sides: Sides = Sides()
 
     def decide(self, key: Key[Array, ""], memory: Memory[tuple[()], tuple[()]], view: View) -> Decision:
         values, legal = self.action_values(view.obs), view.obs.legal if self.mask_illegal else None
@@ -69,11 +71,12 @@ class DGNPolicy(AbstractMemoryless):
         return Decision(choose(key, *given), memory, explanation)
 
     def action_values(self, obs: Observation) -> Float[Array, "actions"]:
-        values, _ = self.model(obs.agents, obs.shared, obs.visible)
+        seen = obs.visible & ~self.sides.hidden(len(obs.visible))[0]
+        values, _ = self.model(obs.agents, obs.shared, seen)
         return values[0]
 
 
-class DGN(AbstractLearner):
+class DGN(AbstractJointLearner):
     """Deep Graph Networks with temporal relation regularisation, without memory."""
 
     envs: int = eqx.field(static=True, default=16)
@@ -102,6 +105,8 @@ class DGN(AbstractLearner):
     """Attention heads."""
     head_size: int = eqx.field(static=True, default=16)
     """Length of a head's queries, keys and values."""
+    sides: Sides = Sides()
+    """Whom joint training acts for, and who sees whom."""
 
     def __check_init__(self) -> None:
         check_positive(self, "envs", "update_every", "learning_rate", "target_rate")
@@ -109,10 +114,6 @@ class DGN(AbstractLearner):
         check_in(self, 0.0, 1.0, "discount", "target_rate")
         check_not_negative(self, "relation_weight")
         self.replay.steps(self.envs, self.update_every)
-
-    @property
-    def joint(self) -> bool:
-        return True
 
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         model = DGNModel(key, spec, width=self.width, layers=self.layers, heads=self.heads, head_size=self.head_size)
@@ -123,10 +124,10 @@ class DGN(AbstractLearner):
         return optax.flatten(optax.adam(self.learning_rate))
 
     def policy(self, model: DGNModel, progress: Float[Array, ""]) -> DGNPolicy:
-        return DGNPolicy(model, QLearning(self.epsilon), progress, self.mask_illegal)
+        return DGNPolicy(model, QLearning(self.epsilon), progress, self.mask_illegal, self.sides)
 
     def frozen(self, model: DGNModel) -> DGNPolicy:
-        return DGNPolicy(model, None, jnp.ones(()), self.mask_illegal)
+        return DGNPolicy(model, None, jnp.ones(()), self.mask_illegal, self.sides)
 
     def context(self, state: TrainState, slots: int) -> Transition:
         del slots
@@ -153,29 +154,43 @@ class DGN(AbstractLearner):
 
         attention' is the target network's at the next step.
         """
-        values, attention = team_values(model, batch.before)
-        next_values, next_attention = team_values(target, batch.after)
+        values, attention = team_values(model, batch.before, self.sides)
+        next_values, next_attention = team_values(target, batch.after, self.sides)
+        trained = self.sides.trained(batch.action.shape[-1])
+        here, stays = batch.before.exists & trained, batch.stays & trained
         if self.mask_illegal:
             next_values = legal_values(next_values, batch.after.legal)
         # Those who are gone afterwards expect nothing, whatever their row says.
         y = batch.reward + self.discount * batch.discount * jnp.where(batch.stays, next_values.max(-1), 0)
         predicted = jnp.take_along_axis(values, batch.action[..., None], -1)[..., 0]
-        value_loss = masked_mean((predicted - jax.lax.stop_gradient(y)) ** 2, batch.before.exists)
+        value_loss = masked_mean((predicted - jax.lax.stop_gradient(y)) ** 2, here)
         change = jax.vmap(relation_change)(attention, next_attention, batch.stays)
-        relation_loss = masked_mean(change, batch.stays)
+        relation_loss = masked_mean(change, stays)
         metrics = {
             "value_loss": value_loss,
             "relation_loss": relation_loss,
-            "action_value": masked_mean(predicted, batch.before.exists),
+            "action_value": masked_mean(predicted, here),
         }
         return value_loss + self.relation_weight * relation_loss, metrics
 
 
 def team_values(
-    model: DGNModel, team: AgentState
+    model: DGNModel, team: AgentState, sides: Sides = Sides()
 ) -> tuple[Float[Array, "batch slots actions"], Float[Array, "batch heads slots slots"]]:
-    """Action values and attention in a batch of teams, one graph for all agents of a team."""
-    return jax.vmap(model)(team.own, team.shared, team.exists)
+    """Action values and attention in a batch of teams.
+
+    Where everybody sees everybody there is one graph for all agents of a team, else one for each, of whom it sees.
+    """
+    if sides.see_own:
+        return jax.vmap(model)(team.own, team.shared, team.exists)
+    slots = team.exists.shape[-1]
+    hidden, everybody = sides.hidden(slots), jnp.arange(slots)
+
+    def graph_of_each(own: Array, shared: Array, exists: Array) -> tuple[Array, Array]:
+        values, attention = jax.vmap(lambda unseen: model(own, shared, exists & ~unseen))(jnp.asarray(hidden))
+        return values[everybody, everybody], attention[everybody, :, everybody].swapaxes(0, 1)
+
+    return jax.vmap(graph_of_each)(team.own, team.shared, team.exists)
 
 
 def relation_change(

@@ -1,23 +1,26 @@
 """Multi-agent DDPG (Lowe et al., 2017) for open teams and discrete actions: trained jointly, then one plays alone.
 
 An actor on one agent's view of the team, and a critic that also knows everybody's actions. Both are networks on a list
-of fixed length. All agents share them: whoever an output is for stands first in the list.
+of fixed length, in which whoever an output is for stands first. All agents share them, or each has its own.
 """
 
 from __future__ import annotations
+
+import dataclasses
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.algorithms.masked import masked_mean
 from openteam.algorithms.policy_gradient import entropy
 from openteam.algorithms.replay import AgentState, ReplayBuffer, Transition
-from openteam.core.learner import AbstractLearner, Metrics, TrainState
+from openteam.core.learner import AbstractJointLearner, Metrics, TrainState
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.sides import Sides
 from openteam.core.types import Chunk, Spec, View
 from openteam.core.view import viewer_first
 from openteam.errors import UserError, check_in, check_not_negative, check_positive
@@ -28,20 +31,36 @@ from openteam.models.straight_through import straight_through
 
 
 class MADDPGModel(eqx.Module):
-    """The actor's logits from one agent's list of the team; the critic's value of that, given everybody's actions."""
+    """The actor's logits from one agent's list of the team; the critic's value of that, given everybody's actions.
+
+    With ``separate`` networks, arrays of both have a leading axis of that many agents, which are the task's slots.
+    """
 
     actor: MLP
     critic: MLP
     max_agents: int = eqx.field(static=True)
     spec: Spec = eqx.field(static=True)
+    separate: int | None = eqx.field(static=True, default=None)
 
-    def __init__(self, key: Key[Array, ""], spec: Spec, *, max_agents: int, width: int):
-        k_actor, k_critic = jax.random.split(key)
-        sizes = (max_agents * spec.agent_features, spec.shared_features)
-        self.actor = MLP(k_actor, sizes, width, width, spec.actions)
-        self.critic = MLP(k_critic, (*sizes, max_agents * spec.actions), width, width, 1)
-        self.max_agents = max_agents
-        self.spec = spec
+    def of_agent(self, slot: Int[Array, ""] | int) -> MADDPGModel:
+        """The networks of the agent in that slot."""
+        if self.separate is None:
+            return self
+        actor, critic = jax.tree.map(lambda leaf: leaf[slot], (self.actor, self.critic))
+        return MADDPGModel(actor, critic, self.max_agents, self.spec)
+
+    def logits(self, *inputs: Float[Array, "*batch slots _"]) -> Float[Array, "*batch slots actions"]:
+        """Everybody's logits, from everybody's list and shared features."""
+        return self.by_slot(self.actor, *inputs)
+
+    def values(self, *inputs: Float[Array, "*batch slots _"]) -> Float[Array, "*batch slots"]:
+        """Everybody's value, from everybody's list, shared features, and list of actions."""
+        return self.by_slot(self.critic, *inputs)[..., 0]
+
+    def by_slot(self, network: MLP, *inputs: Float[Array, "*batch slots _"]) -> Float[Array, "*batch slots out"]:
+        if self.separate is None:
+            return network(*inputs)
+        return jax.vmap(lambda own, *rows: own(*rows), (0, *[-2] * len(inputs)), -2)(network, *inputs)
 
     def arrange(
         self, rows: Float[Array, "slots size"], rotation: Float[Array, ""], empty: float
@@ -60,25 +79,48 @@ class MADDPGModel(eqx.Module):
         return jnp.concatenate([rows[:1], jnp.roll(others, shift, axis=0)]).reshape(-1)
 
 
+def new_model(
+    key: Key[Array, ""], spec: Spec, *, max_agents: int, width: int, separate: int | None = None
+) -> MADDPGModel:
+    """Networks that have learned nothing."""
+    rows = (max_agents * spec.agent_features, spec.shared_features)
+
+    def networks(key: Key[Array, ""]) -> tuple[MLP, MLP]:
+        k_actor, k_critic = jax.random.split(key)
+        actor = MLP(k_actor, rows, width, width, spec.actions)
+        return actor, MLP(k_critic, (*rows, max_agents * spec.actions), width, width, 1)
+
+    if separate is None:
+        actor, critic = networks(key)
+    else:
+        actor, critic = eqx.filter_vmap(networks)(jax.random.split(key, separate))
+    return MADDPGModel(actor, critic, max_agents, spec, separate)
+
+
 class MADDPGPolicy(AbstractMemoryless):
     """Samples from the actor's logits, which is all the exploration there is."""
 
     model: MADDPGModel
     temperature: Float[Array, ""]  # 0 is greedy, 1 samples the softmax
     mask_illegal: bool = eqx.field(static=True, default=False)
+    sides: Sides = Sides()
+
+    def in_slot(self, slot: Int[Array, ""]) -> MADDPGPolicy:
+        return dataclasses.replace(self, model=self.model.of_agent(slot))
 
     def decide(self, key: Key[Array, ""], memory: Memory[tuple[()], tuple[()]], view: View) -> Decision:
         k_rotation, k_action = jax.random.split(key)
         obs = view.obs
-        rows = jnp.where(obs.visible[:, None], obs.agents, ABSENT)
+        seen = obs.visible & ~self.sides.hidden(len(obs.visible))[0]
+        rows = jnp.where(seen[:, None], obs.agents, ABSENT)
         team = self.model.arrange(rows, jax.random.uniform(k_rotation), ABSENT)
         logits = masked_logits(self.model.actor(team, obs.shared), obs.legal, self.mask_illegal)
         explanation = Explanation(probabilities=action_probabilities(logits, self.temperature))
         return Decision(draw_action(k_action, logits, self.temperature), memory, explanation)
 
 
-class MADDPG(AbstractLearner):
-    """Multi-agent DDPG with one actor and one critic for all, straight-through Gumbel-softmax, without memory."""
+class MADDPG(AbstractJointLearner):
+    """Multi-agent DDPG with straight-through Gumbel-softmax, without memory."""
 
     max_agents: int | None = eqx.field(static=True, default=None)
     """The largest team it can be used in, itself included; None takes the largest of the task's splits."""
@@ -104,21 +146,22 @@ class MADDPG(AbstractLearner):
     """How the frozen policy acts: 1 samples, as in training; 0 is greedy."""
     width: int = eqx.field(static=True, default=64)
     """Width of both hidden layers of actor and critic."""
+    separate: int | None = eqx.field(static=True, default=None)
+    """An actor and a critic for each of this many agents, which are the task's slots in training, as Lowe et al. have
+    them; slot 0's is evaluated. None: all agents share one actor and one critic."""
+    sides: Sides = Sides()
+    """Whom joint training acts for, and who sees whom. The critic sees everybody."""
 
     def __check_init__(self) -> None:
         check_positive(self, "envs", "update_every", "learning_rate", "target_rate", "max_grad_norm", "width")
-        check_positive(self, "max_agents")
+        check_positive(self, "max_agents", "separate")
         check_in(self, 0.0, 1.0, "discount", "target_rate")
         check_not_negative(self, "logit_weight", "temperature")
         self.replay.steps(self.envs, self.update_every)
 
-    @property
-    def joint(self) -> bool:
-        return True
-
     def init(self, key: Key[Array, ""], spec: Spec) -> TrainState:
         max_agents = fixed_size("MADDPG", self.max_agents, spec)
-        model = MADDPGModel(key, spec, max_agents=max_agents, width=self.width)
+        model = new_model(key, spec, max_agents=max_agents, width=self.width, separate=self.separate)
         opt_state = tuple(self.optimiser.init(eqx.filter(part, eqx.is_array)) for part in (model.actor, model.critic))
         return TrainState(model, model, opt_state, jnp.zeros((), jnp.int32))
 
@@ -129,13 +172,17 @@ class MADDPG(AbstractLearner):
 
     def policy(self, model: MADDPGModel, progress: Float[Array, ""]) -> MADDPGPolicy:
         del progress
-        return MADDPGPolicy(model, jnp.ones(()), self.mask_illegal)
+        return MADDPGPolicy(model, jnp.ones(()), self.mask_illegal, self.sides)
 
     def frozen(self, model: MADDPGModel) -> MADDPGPolicy:
-        return MADDPGPolicy(model, jnp.asarray(self.temperature), self.mask_illegal)
+        return MADDPGPolicy(model.of_agent(0), jnp.asarray(self.temperature), self.mask_illegal, self.sides)
 
     def context(self, state: TrainState, slots: int) -> Transition:
-        del slots
+        if self.separate not in (None, slots):
+            raise UserError(
+                f"MADDPG has networks of their own for {self.separate} agents and the task has {slots} slots. Train it "
+                f"with --algorithm.separate {slots}."
+            )
         return self.replay.start(state.model.spec, self.envs, self.update_every)
 
     def update(
@@ -167,22 +214,26 @@ class MADDPG(AbstractLearner):
         """
         k_rotation, k_next, k_action = jax.random.split(key, 3)
         rotations = jax.random.uniform(k_rotation, batch.action.shape[:1])
-        here, before, after = batch.before.exists, batch.before, batch.after
-        team, next_team = (arrange_agents(model, side, rotations) for side in (before, after))
+        before, after, slots = batch.before, batch.after, batch.action.shape[-1]
+        here, there = (side.exists & self.sides.trained(slots) for side in (before, after))
+        everybody, hidden = jnp.zeros((slots, slots), bool), jnp.asarray(self.sides.hidden(slots))
+        # An actor knows whom it sees, a critic everybody, and what those do who are trained.
+        team, next_team = (arrange_agents(model, side, rotations, everybody) for side in (before, after))
+        seen, next_seen = (arrange_agents(model, side, rotations, hidden) for side in (before, after))
 
-        next_logits = masked_logits(target.actor(next_team, after.shared), after.legal, self.mask_illegal)
-        next_actions = arrange_actions(model, gumbel_softmax(k_next, next_logits), after.exists, rotations)
-        next_value = target.critic(next_team, after.shared, next_actions)[..., 0]
+        next_logits = masked_logits(target.logits(next_seen, after.shared), after.legal, self.mask_illegal)
+        next_actions = arrange_actions(model, gumbel_softmax(k_next, next_logits), there, rotations)
+        next_value = target.values(next_team, after.shared, next_actions)
         # Those who are gone afterwards expect nothing, whatever their row says.
         y = batch.reward + self.discount * batch.discount * jnp.where(batch.stays, next_value, 0)
 
         actions = arrange_actions(model, jax.nn.one_hot(batch.action, model.spec.actions), here, rotations)
-        value = model.critic(team, before.shared, actions)[..., 0]
+        value = model.values(team, before.shared, actions)
         value_loss = masked_mean((value - jax.lax.stop_gradient(y)) ** 2, here)
 
-        logits = masked_logits(model.actor(team, before.shared), before.legal, self.mask_illegal)
+        logits = masked_logits(model.logits(seen, before.shared), before.legal, self.mask_illegal)
         own_redrawn = jnp.concatenate([gumbel_softmax(k_action, logits), actions[..., model.spec.actions :]], -1)
-        redrawn_value = jax.lax.stop_gradient(model.critic)(team, before.shared, own_redrawn)[..., 0]
+        redrawn_value = jax.lax.stop_gradient(model).values(team, before.shared, own_redrawn)
         considered = before.legal | (not self.mask_illegal)
         penalty = masked_mean((jnp.where(considered, logits, 0) ** 2).mean(-1), here)
         policy_loss = -masked_mean(redrawn_value, here) + self.logit_weight * penalty
@@ -200,11 +251,11 @@ def gumbel_softmax(key: Key[Array, ""], logits: Float[Array, "*batch actions"]) 
 
 
 def arrange_agents(
-    model: MADDPGModel, team: AgentState, rotations: Float[Array, "batch"]
+    model: MADDPGModel, team: AgentState, rotations: Float[Array, "batch"], hidden: Bool[Array, "slots slots"]
 ) -> Float[Array, "batch slots list"]:
-    """Everybody's list of the agents of its team."""
+    """Everybody's list of the agents of its team; ``hidden[i, j]`` says that i's list is without j."""
     rows = jnp.where(team.exists[..., None], team.own, ABSENT)
-    return arrange_for_everybody(model, rows, rotations, ABSENT)
+    return arrange_for_everybody(model, rows, rotations, ABSENT, hidden)
 
 
 def arrange_actions(
@@ -214,16 +265,24 @@ def arrange_actions(
     rotations: Float[Array, "batch"],
 ) -> Float[Array, "batch slots list"]:
     """Everybody's list of the joint action of its team; the action of nobody is all zeros."""
-    return arrange_for_everybody(model, jnp.where(exists[..., None], actions, 0), rotations, 0.0)
+    nobody = jnp.zeros((actions.shape[1], actions.shape[1]), bool)
+    return arrange_for_everybody(model, jnp.where(exists[..., None], actions, 0), rotations, 0.0, nobody)
 
 
 def arrange_for_everybody(
-    model: MADDPGModel, rows: Float[Array, "batch slots size"], rotations: Float[Array, "batch"], empty: float
+    model: MADDPGModel,
+    rows: Float[Array, "batch slots size"],
+    rotations: Float[Array, "batch"],
+    empty: float,
+    hidden: Bool[Array, "slots slots"],
 ) -> Float[Array, "batch slots list"]:
-    """One list per agent of each team, itself first."""
+    """One list per agent of each team, itself first, and ``empty`` in place of those who are hidden from it."""
 
     def one_team(rows: Float[Array, "slots size"], rotation: Float[Array, ""]) -> Float[Array, "slots list"]:
-        viewers = jnp.arange(len(rows))
-        return jax.vmap(lambda viewer: model.arrange(viewer_first(rows, viewer), rotation, empty))(viewers)
+        def one_list(viewer: Int[Array, ""], unseen: Bool[Array, "slots"]) -> Float[Array, "list"]:
+            seen = jnp.where(unseen[:, None], empty, rows)
+            return model.arrange(viewer_first(seen, viewer), rotation, empty)
+
+        return jax.vmap(one_list)(jnp.arange(len(rows)), hidden)
 
     return jax.vmap(one_team)(rows, rotations)

@@ -1,8 +1,12 @@
-"""Algorithms by name: plain values, to be changed field by field."""
+"""Algorithms by name: plain values, to be changed field by field. A few depend on the task that they are for."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import jax
 
 from openteam.algorithms import GPL, QLearning, SoftPolicyIteration
 from openteam.algorithms.belief_gpl import BeliefGPL
@@ -10,8 +14,21 @@ from openteam.algorithms.beliefs import Autoencoder, ParticleFilter, Variational
 from openteam.algorithms.control import Schedule
 from openteam.algorithms.dgn import DGN
 from openteam.algorithms.dvrl import DVRL
+from openteam.algorithms.flat_ql import FlatQL
 from openteam.algorithms.maddpg import MADDPG
 from openteam.algorithms.ppo import PPO
+from openteam.algorithms.released import (
+    PARTIAL_EPSILON,
+    dgn_released,
+    gnn_am_released,
+    gnn_released,
+    gpl_q_released,
+    gpl_spi_released,
+    maddpg_released,
+    ql_am_released,
+    ql_released,
+)
+from openteam.algorithms.task_kind import TaskKind
 from openteam.core.learner import AbstractLearner
 from openteam.models.actor_critic import SetNetworks
 from openteam.models.agent import AgentModelSizes
@@ -22,7 +39,17 @@ from openteam.models.belief.recurrent import AutoencoderSizes
 from openteam.models.belief.resampling import Systematic
 from openteam.models.coordination_graph import CoordinationGraph
 from openteam.models.fixed_slot_head import FixedSlotHead
-from openteam.models.joint_value import PerEdge, Signed, Star
+from openteam.models.joint_value import Factored, PerEdge, Signed, Star
+
+LARGEST_EDGE_TEAM = 10
+"""Tasks with larger teams get one factor per agent instead of one per pair."""
+Settings = TypeVar("Settings")
+
+
+class TaskPreset(Protocol):
+    """An algorithm that depends on the kind of task it is for."""
+
+    def __call__(self, kind: TaskKind = TaskKind()) -> AbstractLearner: ...
 
 
 def gpl_q() -> AbstractLearner:
@@ -35,6 +62,11 @@ def gpl_spi() -> AbstractLearner:
     return GPL(control=SoftPolicyIteration())
 
 
+def gpl_q_factored() -> AbstractLearner:
+    """GPL-Q with the main text's pairwise utilities, a factor per agent: for teams of more than ten."""
+    return GPL(control=QLearning(), head=CoordinationGraph(Factored()))
+
+
 def ql() -> AbstractLearner:
     """Q-learning on everybody's type at a fixed slot, for teams of limited size."""
     return GPL(head=FixedSlotHead(), agent_model=None)
@@ -43,6 +75,11 @@ def ql() -> AbstractLearner:
 def ql_am() -> AbstractLearner:
     """QL that also reads what an agent model expects each teammate to do."""
     return GPL(head=FixedSlotHead())
+
+
+def ql_flat() -> AbstractLearner:
+    """Q-learning with one LSTM over the flat vector of all agents, as the published QL most likely was."""
+    return FlatQL()
 
 
 def gnn() -> AbstractLearner:
@@ -126,7 +163,7 @@ def ae_gpl_released() -> AbstractLearner:
     )  # fmt: skip
     return BeliefGPL(
         belief=belief, agent_model_weight=0.005, pairwise=PerEdge(6), utility_width=70,
-        agent_model=AgentModelSizes(100, 50, 50),
+        agent_model=AgentModelSizes(100, 50, 50), control=QLearning(PARTIAL_EPSILON),
     )  # fmt: skip
 
 
@@ -139,11 +176,11 @@ def vae_gpl_released() -> AbstractLearner:
     )  # fmt: skip
     return BeliefGPL(
         belief=belief, squares="mean", agent_model_weight=0.05, pairwise=PerEdge(6), utility_width=70,
-        agent_model=AgentModelSizes(100, 50, 50),
+        agent_model=AgentModelSizes(100, 50, 50), control=QLearning(PARTIAL_EPSILON),
     )  # fmt: skip
 
 
-def pf_gpl_released() -> AbstractLearner:
+def pf_gpl_released() -> BeliefGPL:
     """PF-GPL with the sizes and weights of the released code."""
     belief = ParticleFilter(
         resampling=Systematic(), over_slots="mean", learned_spread=False, belief_weight=0.5, state_weight=0.5,
@@ -151,8 +188,23 @@ def pf_gpl_released() -> AbstractLearner:
     )  # fmt: skip
     return BeliefGPL(
         belief=belief, agent_model_weight=0.5, pairwise=PerEdge(6), utility_width=70,
-        agent_model=AgentModelSizes(100, 50, 50),
+        agent_model=AgentModelSizes(100, 50, 50), control=QLearning(PARTIAL_EPSILON),
     )  # fmt: skip
+
+
+def pf_gpl_5_released() -> AbstractLearner:
+    """PF-GPL with five particles and all else as released."""
+    return with_particles(pf_gpl_released(), 5)
+
+
+def pf_gpl_1_released() -> AbstractLearner:
+    """PF-GPL with a single particle and all else as released."""
+    return with_particles(pf_gpl_released(), 1)
+
+
+def with_particles(learner: BeliefGPL, particles: int) -> BeliefGPL:
+    """The same PF-GPL with another number of particles."""
+    return dataclasses.replace(learner, belief=dataclasses.replace(learner.belief, particles=particles))
 
 
 def dgn() -> AbstractLearner:
@@ -163,6 +215,11 @@ def dgn() -> AbstractLearner:
 def maddpg() -> AbstractLearner:
     """Multi-agent DDPG: a central critic, for teams of limited size, trained in all slots at once."""
     return MADDPG()
+
+
+def maddpg_separate(kind: TaskKind = TaskKind()) -> AbstractLearner:
+    """MADDPG with an actor and a critic of its own for every agent that is trained, as Lowe et al. have it."""
+    return MADDPG(separate=kind.slots)
 
 
 def ppo() -> AbstractLearner:
@@ -184,10 +241,25 @@ def ippo() -> PPO:
     )  # fmt: skip
 
 
+BY_TASK: dict[str, TaskPreset] = {
+    "gpl-q-released": gpl_q_released,
+    "gpl-spi-released": gpl_spi_released,
+    "ql-released": ql_released,
+    "ql-am-released": ql_am_released,
+    "gnn-released": gnn_released,
+    "gnn-am-released": gnn_am_released,
+    "dgn-released": dgn_released,
+    "maddpg-separate": maddpg_separate,
+    "maddpg-released": maddpg_released,
+}
+"""Those that depend on the world, or on the number of agents in training."""
+
 ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {
     "gpl-q": gpl_q,
     "gpl-spi": gpl_spi,
+    "gpl-q-factored": gpl_q_factored,
     "ql": ql,
+    "ql-flat": ql_flat,
     "ql-am": ql_am,
     "gnn": gnn,
     "gnn-am": gnn_am,
@@ -206,7 +278,33 @@ ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {
     "ae-gpl-released": ae_gpl_released,
     "vae-gpl-released": vae_gpl_released,
     "pf-gpl-released": pf_gpl_released,
+    "pf-gpl-5-released": pf_gpl_5_released,
+    "pf-gpl-1-released": pf_gpl_1_released,
+    **BY_TASK,
     "ppo": ppo,
     "dvrl": dvrl,
     "ippo": ippo,
 }
+"""All of them, without a task: for teams of up to five on a grid."""
+
+
+def preset(name: str, kind: TaskKind = TaskKind()) -> AbstractLearner:
+    """The algorithm of that name, as it is for such tasks."""
+    learner = BY_TASK[name](kind) if name in BY_TASK else ALGORITHMS[name]()
+    return learner if kind.max_agents <= LARGEST_EDGE_TEAM else with_agent_factors(learner)
+
+
+def with_agent_factors(settings: Settings) -> Settings:
+    """The same settings with ``Factored`` for every ``PerEdge``: linear in the team instead of quadratic."""
+
+    def is_per_edge(part: object) -> bool:
+        return isinstance(part, PerEdge)
+
+    return jax.tree.map(lambda part: Factored() if is_per_edge(part) else part, settings, is_leaf=is_per_edge)
+
+
+def variant_of(name: str) -> str:
+    """The algorithm that one of the released ones is, but for numbers; others are variants of themselves."""
+    special = {"ql-released": "ql-flat", "maddpg-released": "maddpg-separate"}
+    plain = special.get(name, name.removesuffix("-released"))
+    return plain if plain in ALGORITHMS else name

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from openteam.algorithms.dgn import DGN, DGNModel, relation_change, team_values
+from openteam.algorithms.replay import AgentState
 from openteam.algorithms.test_replay import SLOTS, some_teams
 from openteam.algorithms.test_replay_learners import LEARNERS, random_model, slope_of
 from openteam.core import random
+from openteam.core.sides import Sides
 from openteam.core.types import Observation, View
 from openteam.core.view import viewer_first
 from openteam.errors import UserError
@@ -78,6 +80,32 @@ def test_whoever_acts_has_the_values_that_updates_have(model):
         np.testing.assert_allclose(decision.explanation.action_values, values[0, slot], atol=1e-5)
         assert decision.action == values[0, slot].argmax()
         assert decision.explanation.probabilities[decision.action] == 1
+
+
+def test_an_agent_that_sees_the_other_side_only_does_not_know_of_its_own(model):
+    sides = Sides(2, see_own=False)
+    policy = dataclasses.replace(LEARNERS["dgn"], sides=sides).frozen(model)
+    values = jax.jit(lambda own: team_values(model, AgentState(own[None], shared[None], here, legal), sides)[0][0])
+    act = jax.jit(lambda rows: policy.action_values(Observation(rows, shared[0], here[0], legal[0, 0])))
+    (own, one_shared), here, legal = a_team(4), jnp.ones((1, 4), bool), jnp.ones((1, 4, 4), bool)
+    shared = jnp.tile(one_shared, (4, 1))
+    plain = values(own)
+    for slot in (0, 1):
+        np.testing.assert_allclose(act(viewer_first(own, jnp.asarray(slot))), plain[slot], atol=1e-5)
+    changed = [np.abs(values(own.at[slot].add(1.0)) - plain).max(-1) > 1e-3 for slot in range(4)]
+    assert [row.tolist() for row in changed] == [
+        [True, False, True, True], [False, True, True, True], [True, True, True, False], [True, True, False, True],
+    ]  # fmt: skip
+
+
+def test_only_the_trained_side_counts(model, target):
+    learner = dataclasses.replace(LEARNERS["dgn"], sides=Sides(2, see_own=False))
+    losses = jax.jit(lambda batch: learner.loss(model, target, batch)[0])
+    batch = some_teams(batch=40)
+    plain = losses(batch)
+    for slot, counts in ((0, True), (1, False)):
+        richer = dataclasses.replace(batch, reward=batch.reward.at[:, slot].add(5.0))
+        assert (losses(richer) != plain) == counts
 
 
 EVEN = jnp.full((2, 3, 3), 1 / 3)

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Int, Key
 from openteam.algorithms.control import AbstractControl, QLearning, Schedule, SoftPolicyIteration
 from openteam.algorithms.gpl import GPL, GPLPolicy, Model
 from openteam.core import random
-from openteam.core.learner import TrainState
+from openteam.core.learner import AbstractLearner, TrainState
 from openteam.core.memory import Memory
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, View
 from openteam.models.agent import AgentModelSizes
@@ -65,7 +65,7 @@ def number(index: int) -> jax.Array:
     return jnp.asarray(index, jnp.int32)
 
 
-def random_state(learner: GPL, spec: Spec, seed: int = 3) -> TrainState:
+def random_state(learner: AbstractLearner, spec: Spec, seed: int = 3) -> TrainState:
     """Random networks that cost no compilation; the target differs from the model.
 
     Tiny networks are often dead or saturated. With the seed that is the default they respond to what they see.
@@ -80,7 +80,7 @@ def random_state(learner: GPL, spec: Spec, seed: int = 3) -> TrainState:
     return TrainState(jax.tree.map(draw, shapes.model), jax.tree.map(draw, shapes.target), *blank)
 
 
-def update(learner: GPL, state: TrainState, chunk: Chunk) -> tuple:
+def update(learner: AbstractLearner, state: TrainState, chunk: Chunk) -> tuple:
     """An update whose target remembers nothing."""
     context = learner.context(state, chunk.truth.exists.shape[-1])
     context = jax.tree.map(lambda leaf: jnp.stack([leaf] * learner.envs), context)

@@ -25,6 +25,7 @@ from openteam.models.fixed_slot_head import FixedSlotHead
 from openteam.models.graph import CompleteGraph, StarGraph
 from openteam.models.joint_value import Factored, PerEdge, Signed, Star
 from openteam.models.lstm import LSTMState
+from openteam.models.value import Team
 from openteam.probes import Arrival, Constant, ConstantPolicies, Probe
 from openteam.rollout.acting import collect, start_actor
 from openteam.task import Task
@@ -141,6 +142,19 @@ def test_metrics_of_a_head_without_joint_values_are_named_after_what_they_are():
     chunk = eqx.filter_eval_shape(play, task, learner, state.model)
     metrics = eqx.filter_eval_shape(update, learner, state, chunk)[2]
     assert set(metrics) == {"value_loss", "action_value", "gradient_norm"}
+
+
+def test_a_gnn_may_read_its_last_layer_only():
+    types = jnp.asarray(np.random.default_rng(0).normal(size=(3, 6)), jnp.float32)
+    here = jnp.array([True, True, False])
+    for last_only, reads in ((False, 6 + 6 + 6), (True, 6)):
+        head = dataclasses.replace(ATTENTION, last_only=last_only)
+        network = jax.jit(lambda key, head=head: head.build(key, 6, SPEC, predictions=False))(random.key(0))
+        assert sum(len(weight) for weight in network.readout.layers[0].weights) == reads
+        blind = jax.tree.map(jnp.zeros_like, network.layers[-1])  # what the last layer makes is 0
+        network = eqx.tree_at(lambda n: n.layers, network, (network.layers[0], blind))
+        values, other = (network(Team(rows, here, None, ())).action_values() for rows in (types, -types))
+        assert np.allclose(values, other) == last_only
 
 
 VALUES, THERE = jnp.array([2.0, 5.0, 7.0, 1.0]), jnp.array([True, True, False, True])

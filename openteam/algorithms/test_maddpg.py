@@ -12,6 +12,8 @@ from openteam.algorithms.maddpg import MADDPG, MADDPGModel, gumbel_softmax
 from openteam.algorithms.test_replay import SLOTS, SPEC, some_teams
 from openteam.algorithms.test_replay_learners import LEARNERS, equal, random_model, slope_of
 from openteam.core import random
+from openteam.core.learner import TrainState
+from openteam.core.sides import Sides
 from openteam.core.types import Observation, View
 from openteam.errors import UserError
 
@@ -126,6 +128,53 @@ def test_the_actor_learns_from_the_critic_only_and_the_critic_not_from_the_actor
     indifferent = eqx.tree_at(lambda m: m.actor, model, jax.tree.map(jnp.zeros_like, model.actor))
     _, elsewhere = losses(indifferent, batch)
     assert equal(plain.critic, elsewhere.critic)
+
+
+SEPARATE = dataclasses.replace(LEARNER, separate=SLOTS)
+
+
+@pytest.fixture(scope="module")
+def separate() -> MADDPGModel:
+    return eqx.filter_jit(SEPARATE.init)(random.key(0), SPEC).model
+
+
+def test_separate_agents_have_networks_of_their_own(separate):
+    rng = np.random.default_rng(0)
+    team, shared = (jnp.asarray(rng.normal(size=(3, SLOTS, size)), jnp.float32) for size in (4, 3))
+    logits = separate.logits(team, shared)
+    for slot in range(SLOTS):
+        alone = separate.of_agent(slot).actor(team[:, slot], shared[:, slot])
+        np.testing.assert_allclose(logits[:, slot], alone, atol=1e-5)
+    assert np.abs(separate.logits(team[:, ::-1], shared[:, ::-1])[:, ::-1] - logits).max() > 1e-2
+    policy = SEPARATE.policy(separate, jnp.zeros(()))
+    assert eqx.tree_equal(policy.in_slot(jnp.asarray(0)).model, SEPARATE.frozen(separate).model)
+    assert not eqx.tree_equal(policy.in_slot(jnp.asarray(1)).model, SEPARATE.frozen(separate).model)
+
+
+def test_separate_agents_learn_from_their_own_transitions(separate):
+    slope = jax.jit(jax.grad(lambda model, batch: SEPARATE.loss(random.key(5), model, separate, batch)[0]))
+    batch = some_teams(batch=40)
+    plain = slope(separate, batch)
+    richer = slope(separate, eqx.tree_at(lambda b: b.reward, batch, batch.reward.at[:, 1].add(5.0)))
+    assert equal(plain.of_agent(0), richer.of_agent(0))
+    assert not equal(plain.of_agent(1).critic, richer.of_agent(1).critic)
+
+
+def test_only_the_trained_side_counts_and_is_told_of_the_other(model, target):
+    learner = dataclasses.replace(LEARNER, sides=Sides(2, see_own=False))
+    loss = jax.jit(lambda batch: learner.loss(random.key(5), model, target, batch)[0])
+    batch = some_teams(batch=40)
+    plain = loss(batch)
+    parts = {"reward": lambda b: b.reward, "place": lambda b: b.before.own, "action": lambda b: b.action}
+    for part, slot, counts in (("reward", 0, True), ("reward", 1, False), ("place", 1, True), ("action", 1, False)):
+        old = parts[part](batch)
+        changed = eqx.tree_at(parts[part], batch, old.at[:, slot].set((old[:, slot] + 1) % 4))
+        assert (loss(changed) != plain) == counts, (part, slot)
+
+
+def test_networks_for_another_number_of_agents_than_the_task_has_are_refused(separate):
+    with pytest.raises(UserError, match=r"of their own for 2 agents and the task has 3 slots.*--algorithm.separate 3"):
+        SEPARATE.context(TrainState(separate, separate, (), jnp.zeros((), jnp.int32)), 3)
 
 
 def test_settings_that_cannot_work_are_refused():

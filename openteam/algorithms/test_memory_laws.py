@@ -10,6 +10,7 @@ import pytest
 
 from openteam.algorithms.dgn import DGN
 from openteam.algorithms.dvrl import DVRL
+from openteam.algorithms.flat_ql import FlatQL
 from openteam.algorithms.maddpg import MADDPG
 from openteam.algorithms.ppo import PPO
 from openteam.core import random
@@ -25,6 +26,7 @@ LEARNERS = {
     "dvrl": DVRL(particles=3, observation_width=6, action_size=2, latent=3, hidden=5),
     "dgn": DGN(width=8, heads=2, head_size=4),
     "maddpg": MADDPG(width=8),
+    "ql-flat": FlatQL(encoder_width=6, hidden=5, history_size=4, width=6),
 }
 
 

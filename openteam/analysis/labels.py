@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from openteam.algorithms.presets import ALGORITHMS
+from openteam.algorithms.presets import ALGORITHMS, preset
+from openteam.algorithms.task_kind import TaskKind, kind_of
 from openteam.errors import UserError
 from openteam.storage.changes import describe, differences, short_class
 from openteam.storage.config import from_json, to_json
@@ -32,31 +33,53 @@ class Labels:
     """Finds labels from configurations alone. What no preset is like is compared with the first of its name."""
 
     def __init__(self) -> None:
-        self.algorithms = {name: to_json(build()) for name, build in ALGORITHMS.items()}
+        self.algorithms: dict[TaskKind, dict[str, Any]] = {}
         self.tasks: dict[str, Any] = {}
+        self.kinds: dict[str, TaskKind] = {}
         self.strangers: dict[str, Any] = {}
 
     def task(self, config: dict[str, Any]) -> Label:
         """A task knows its name; its parts may differ from those it has today."""
         name = config["name"]
-        if name not in self.tasks:
-            self.tasks[name] = to_json(TASKS[name]()) if name in TASKS else config
+        self.read(config)
         return Label(name, describe(differences(config, self.tasks[name])))
 
-    def algorithm(self, config: dict[str, Any]) -> Label:
-        """The preset with the fewest other parts, then with the fewest other fields."""
+    def algorithm(self, config: dict[str, Any], task: dict[str, Any]) -> Label:
+        """The preset with the smallest other parts, then with the fewest other fields; as it is for the run's task."""
         config = with_defaults(config)
-        kin = {name: preset for name, preset in self.algorithms.items() if preset["class"] == config["class"]}
+        kin = {name: known for name, known in self.presets(task).items() if known["class"] == config["class"]}
         if not kin:
             reference = self.strangers.setdefault(config["class"], config)
             return Label(short_class(config["class"]), describe(differences(config, reference)))
         changes = {name: differences(config, preset) for name, preset in kin.items()}
 
         def distance(name: str) -> tuple[int, int]:
-            return sum(isinstance(value, dict) for value in changes[name].values()), len(changes[name])
+            exchanged = [*changes[name].values(), *differences(kin[name], config).values()]
+            return sum(map(settings_inside, exchanged)), len(changes[name])
 
         nearest = min(changes, key=distance)
         return Label(nearest, describe(changes[nearest]))
+
+    def presets(self, task: dict[str, Any]) -> dict[str, Any]:
+        """Configurations of all algorithms for the task of that name."""
+        kind = self.read(task)
+        if kind not in self.algorithms:
+            self.algorithms[kind] = {name: to_json(preset(name, kind)) for name in ALGORITHMS}
+        return self.algorithms[kind]
+
+    def read(self, task: dict[str, Any]) -> TaskKind:
+        """The kind of the task of that name; what is not known here is taken for one on a grid."""
+        name = task["name"]
+        if name not in self.tasks:
+            known = TASKS[name]() if name in TASKS else None
+            self.tasks[name] = task if known is None else to_json(known)
+            self.kinds[name] = TaskKind() if known is None else kind_of(known)
+        return self.kinds[name]
+
+
+def settings_inside(value: Any) -> int:
+    """How many settings a part has, with those of its own parts; 0 for what is no part."""
+    return len(value) + sum(map(settings_inside, value.values())) if isinstance(value, dict) else 0
 
 
 def with_defaults(config: dict[str, Any]) -> dict[str, Any]:

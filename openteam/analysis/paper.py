@@ -11,13 +11,18 @@ from typing import Any
 import numpy as np
 
 
+def tables() -> list[dict[str, Any]]:
+    """The paper's tables: name, split, tasks, steps, and for each algorithm the values by task."""
+    return _paper()["tables"]
+
+
 def published(task: str, algorithm: str, split: str) -> tuple[float, float] | None:
     """The paper's mean and half its 95 % interval, if it has them for this algorithm, task and split.
 
     A task's two fidelities both compare to the paper's one, but for FortAttack, whose text and code have rewards of
     different size; the paper's figures are on the code's scale.
     """
-    values = _values()
+    values, algorithm = _values(), row_of(algorithm)
     return values.get((task, algorithm, split)) or values.get((task.removesuffix("-released"), algorithm, split))
 
 
@@ -27,7 +32,7 @@ def published_curve(task: str, algorithm: str, split: str) -> list[tuple[float, 
     found = curves["tasks"].get(task) or curves["tasks"].get(task.removesuffix("-released"))
     if found is None or split != curves["split"]:
         return []
-    means = found["values"].get(algorithm, [None] * len(curves["parts"]))
+    means = found["values"].get(row_of(algorithm), [None] * len(curves["parts"]))
     points = zip(curves["parts"], means, strict=True)
     return [(part * found["steps"], mean) for part, mean in points if mean is not None]
 
@@ -39,6 +44,12 @@ def published_at(task: str, algorithm: str, split: str, steps: Sequence[int]) ->
         return None
     places, means = zip(*curve, strict=True)
     return float(np.interp(steps, places, means).mean())
+
+
+def row_of(algorithm: str) -> str:
+    """The paper's row that a preset belongs beside: of ``ql-flat`` and ``ql-released`` it is ``ql``."""
+    variants = {"gpl-q-factored": "gpl-q", "ql-flat": "ql", "maddpg-separate": "maddpg"}
+    return variants.get(algorithm, algorithm.removesuffix("-released"))
 
 
 def published_steps(task: str) -> int | None:

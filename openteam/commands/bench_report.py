@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.table import Table
 
+from openteam.algorithms.presets import with_agent_factors
 from openteam.bench.measure import (
     TrainingSpeed,
     decision_microseconds,
@@ -28,6 +29,7 @@ from openteam.registry import make, make_algorithm
 from openteam.storage.about import about, cpu_model
 from openteam.storage.imports import import_modules
 from openteam.storage.writing import write_atomic
+from openteam.task import Task
 from openteam.views.full import FullView
 
 FULL = ("gpl-q", "gpl-spi", "ql", "ql-am", "gnn", "gnn-am", "dgn", "maddpg", "ciao-s", "ciao-c", "ippo")
@@ -150,7 +152,8 @@ def decisions(bench: Bench, console: Console, figures: dict[str, Any]) -> None:
         title="One decision, microseconds (per agent)",
     )  # fmt: skip
     for algorithm in measured(bench, bench.tasks[0]):
-        learner, spec = make_algorithm(algorithm), make(bench.tasks[0]).spec
+        # One algorithm for all these teams: a factor per pair of a thousand agents would fill the memory.
+        learner, spec = with_agent_factors(make_algorithm(algorithm)), make(bench.tasks[0]).spec
         with console.status(f"A decision of {algorithm}"):
             costs = [decision_microseconds(learner, spec, team, bench.budget / 2) for team in TEAMS]
             explained = decision_microseconds(learner, spec, EXPLAINED, bench.budget / 2, explained=True)
@@ -174,9 +177,9 @@ def products(bench: Bench, console: Console, figures: dict[str, Any], cores: lis
     keep(bench, figures)
 
 
-def with_envs(algorithm: str, envs: int) -> Any:
-    """The algorithm with that many environments."""
-    return dataclasses.replace(make_algorithm(algorithm), envs=envs)
+def with_envs(algorithm: str, task: Task, envs: int) -> Any:
+    """The algorithm for a task with that many environments."""
+    return dataclasses.replace(make_algorithm(algorithm, task), envs=envs)
 
 
 def training_cells(task: str, algorithm: str, speed: TrainingSpeed, peer: float | None) -> list[str]:
@@ -236,11 +239,13 @@ def _pinned(cores: list[int], measure: Callable[..., Figure], given: tuple) -> F
 
 
 def _speed(task: str, algorithm: str, envs: int, budget: float) -> TrainingSpeed:
-    return training_speed(make(task), with_envs(algorithm, envs), budget)
+    played = make(task)
+    return training_speed(played, with_envs(algorithm, played, envs), budget)
 
 
 def _train(task: str, algorithm: str, envs: int, budget: float) -> float:
-    return training_speed(make(task), with_envs(algorithm, envs), budget, matmul=False).training
+    played = make(task)
+    return training_speed(played, with_envs(algorithm, played, envs), budget, matmul=False).training
 
 
 def _raw(task: str, envs: int, budget: float) -> float:

@@ -30,18 +30,25 @@ class Parts:
 
 def build(task: str, algorithm: str, changes: Sequence[str] = ()) -> Parts:
     """Both by name, with the changes that flags such as --task.world.size 9 make."""
-    default = Parts(make(task), make_algorithm(algorithm))
-    prog = f"openteam train {task} {algorithm}"
-    return tyro.cli(Parts, prog=prog, args=list(changes), default=default, config=CONFIG) if changes else default
+    given = make(task)
+
+    def with_changes(chosen: Task) -> Parts:
+        default = Parts(given, make_algorithm(algorithm, chosen))
+        prog = f"openteam train {task} {algorithm}"
+        return tyro.cli(Parts, prog=prog, args=list(changes), default=default, config=CONFIG) if changes else default
+
+    parts = with_changes(given)
+    # Settings of an algorithm may depend on those of its task.
+    return with_changes(parts.task) if any(word.startswith("--task.") for word in changes) else parts
 
 
 def show_all_settings(run: Train) -> NoReturn:
     """Print every setting of a run, of its task and of its algorithm, and exit."""
-    of_run = Annotated[Train, tyro.conf.arg(name="")]
+    of_run, task = Annotated[Train, tyro.conf.arg(name="")], make(run.task)
     shown = dataclasses.make_dataclass("Shown", [("run", of_run), ("task", Task), ("algorithm", AbstractLearner)])
     tyro.cli(
         shown, prog=f"openteam train {run.task} {run.algorithm}", args=["--help"], description=Train.__doc__,
-        default=shown(run, make(run.task), make_algorithm(run.algorithm)), config=(*CONFIG, tyro.conf.SuppressFixed),
+        default=shown(run, task, make_algorithm(run.algorithm, task)), config=(*CONFIG, tyro.conf.SuppressFixed),
     )  # fmt: skip
     raise SystemExit(0)
 

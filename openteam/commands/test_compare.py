@@ -9,6 +9,7 @@ import pytest
 
 import openteam
 from openteam.analysis.compare import compare, overall, read_run
+from openteam.analysis.labels import Labels
 from openteam.analysis.paper import published, published_at, published_curve, published_steps
 from openteam.cli import run
 from openteam.errors import UserError
@@ -108,6 +109,19 @@ def test_a_changed_control_field_is_named_under_the_nearest_preset(tmp_path):
     make_run(tmp_path / "run", [1.0], [1.0], learner=GPL_Q | {"control": control}, steps=1)
     (group,) = compare([tmp_path]).groups
     assert str(group.algorithm) == "gpl-spi (control.temperature.last 0.5)"
+
+
+def test_an_algorithm_is_known_by_what_it_is_for_its_task():
+    labels, task = Labels(), {"name": "fortattack-released"}
+    released = to_json(openteam.make_algorithm("gpl-q-released", openteam.make("fortattack-released")))
+    factored = to_json(openteam.GPL(head=openteam.CoordinationGraph(openteam.Factored())))
+    found = [str(labels.algorithm(config, task)) for config in (released, released | {"envs": 8}, factored)]
+    assert found == ["gpl-q-released", "gpl-q-released (envs 8)", "gpl-q-factored"]
+    star, complete = openteam.Signed(openteam.Star(openteam.Factored())), openteam.Signed(openteam.Factored())
+    heads = [openteam.CoordinationGraph(pairs, regulariser=0.5) for pairs in (star, complete)]
+    assert [labels.algorithm(to_json(openteam.GPL(head=head)), task).name for head in heads] == ["ciao-s", "ciao-c"]
+    published_rows = [published("fortattack-released", name, "larger") for name in ("gpl-q", *found[::2])]
+    assert published_rows == [(14.20, 2.42)] * 3
 
 
 def test_a_run_from_before_a_field_existed_has_its_default(tmp_path):

@@ -17,7 +17,7 @@ from openteam.commands.count import Count
 from openteam.commands.flags import check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports, command_line, split_imports
 from openteam.errors import UserError, check_seed, check_whole
-from openteam.registry import short_name
+from openteam.registry import set_for_task, short_name
 from openteam.storage.imports import import_modules
 from openteam.training.loggers import Log, check_installed, logging_to
 from openteam.training.settings import Settings
@@ -64,6 +64,8 @@ class Train:
         parts = build(self.task, self.algorithm, self.changes)
         task = with_teammates(parts.task, self.teammates)
         create_runs(task, parts.algorithm, settings, range(self.seed, self.seed + self.seeds), self.out)
+        if said := set_for_task(self.algorithm, parts.task):
+            print(said)
         if not on_accelerator():
             print(forecast(self.folders, min(self.seeds, len(cores()))))
         label = f"{short_name(self.algorithm)} on {task.name}"

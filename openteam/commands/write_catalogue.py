@@ -15,11 +15,11 @@ from typing import Any
 
 import tyro
 
-from openteam.algorithms.presets import ALGORITHMS
+from openteam.algorithms.presets import ALGORITHMS, preset
+from openteam.algorithms.task_kind import TaskKind
 from openteam.catalogue import FILE, AlgorithmEntry, TaskEntry
 from openteam.commands.parts import CONFIG
 from openteam.commands.train import FIRST
-from openteam.core.learner import AbstractLearner
 from openteam.core.world import Drawable
 from openteam.task import Task
 from openteam.tasks import TASKS
@@ -31,7 +31,7 @@ def content() -> str:
     """The file: a line per task and per algorithm."""
     parts = {
         "tasks": {name: dataclasses.asdict(task_entry(build)) for name, build in TASKS.items()},
-        "algorithms": {name: dataclasses.asdict(algorithm_entry(build)) for name, build in ALGORITHMS.items()},
+        "algorithms": {name: dataclasses.asdict(algorithm_entry(name)) for name in ALGORITHMS},
     }
     blocks = (
         f'"{kind}": {{\n' + ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
@@ -48,12 +48,13 @@ def task_entry(build: Callable[[], Task]) -> TaskEntry:
     return TaskEntry(first_line(build), task.split_names, tuple(dict.fromkeys(types)), drawable, settings("task", task))
 
 
-def algorithm_entry(build: Callable[[], AbstractLearner]) -> AlgorithmEntry:
-    """What is said of an algorithm."""
-    learner: Any = build()
-    defaults = {name: getattr(learner, name) for name in FIRST}
-    numbers = {name: value for name, value in defaults.items() if isinstance(value, (int, float))}
-    return AlgorithmEntry(first_line(build), numbers, settings("algorithm", learner))
+def algorithm_entry(name: str) -> AlgorithmEntry:
+    """What is said of an algorithm, whatever its task. A number that depends on the task is left out."""
+    kinds = TaskKind(), TaskKind(fortattack=True), TaskKind(partial=True)
+    learner, *others = (preset(name, kind) for kind in kinds)
+    values = {field: getattr(learner, field) for field in FIRST if isinstance(getattr(learner, field), (int, float))}
+    numbers = {field: value for field, value in values.items() if all(getattr(o, field) == value for o in others)}
+    return AlgorithmEntry(first_line(ALGORITHMS[name]), numbers, settings("algorithm", learner))
 
 
 def settings(part: str, value: Any) -> dict[str, str]:

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from openteam.core.checked import AbstractChecked
 from openteam.core.policy import AbstractPolicy
+from openteam.core.sides import Sides
 from openteam.core.types import Chunk, Spec
 
 Metrics = dict[str, Float[Array, ""]]
@@ -61,3 +62,14 @@ class AbstractLearner(AbstractChecked):
         self, key: Key[Array, ""], state: TrainState, context: PyTree[Any], chunk: Chunk, progress: Float[Array, ""]
     ) -> tuple[TrainState, PyTree[Any], Metrics]:
         """Learn from one chunk. ``context`` has a leading ``envs`` axis."""
+
+
+class AbstractJointLearner(AbstractLearner):
+    """Acts for all slots of a task, or for those of the first side, each with its own view and reward."""
+
+    sides: eqx.AbstractVar[Sides]
+    """Who is trained, and who sees whom."""
+
+    @property
+    def joint(self) -> bool:
+        return True

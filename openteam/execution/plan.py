@@ -21,6 +21,7 @@ from openteam.storage.config import from_json, to_json
 from openteam.storage.creation import is_free
 from openteam.storage.packing import packed
 from openteam.storage.run_folder import RunFolder
+from openteam.task import Task
 from openteam.training.settings import Settings
 
 KEYS: dict[str, str] = {
@@ -54,8 +55,8 @@ class PlannedRun:
     def given(self) -> dict[str, Any]:
         """Its configuration, with files as the plan's tasks name them."""
         return {
-            "task": _config("task", self.task, self.changes),
-            "learner": _config("algorithm", self.algorithm, self.changes),
+            "task": _task(self.task, self.changes)[1],
+            "learner": _learner(self.algorithm, self.task, self.changes),
             "settings": dataclasses.asdict(self.settings),
             "seed": self.seed,
         }
@@ -190,13 +191,25 @@ def _names_a_part(name: str) -> bool:
 
 
 @functools.cache
-def _config(part: str, name: str, changes: tuple[tuple[str, Any], ...]) -> Any:
-    """A task's or an algorithm's configuration, with the changes that concern it; building it checks it."""
-    config = {part: to_json((make if part == "task" else make_algorithm)(name))}
-    ours = [(key, value) for key, value in changes if key.startswith(f"{part}.")]
-    for key, value in ours:
-        config = with_change(config, key, list(value) if isinstance(value, tuple) else value)
-    return to_json(from_json(config[part])) if ours else config[part]
+def _task(name: str, changes: tuple[tuple[str, Any], ...]) -> tuple[Task, Any]:
+    """A task with the changes that concern it, and its configuration."""
+    return _with_changes("task", make(name), changes)
+
+
+@functools.cache
+def _learner(name: str, task: str, changes: tuple[tuple[str, Any], ...]) -> Any:
+    """The configuration of an algorithm for a task, with the changes that concern it."""
+    return _with_changes("algorithm", make_algorithm(name, _task(task, changes)[0]), changes)[1]
+
+
+def _with_changes(part: str, value: Any, changes: tuple[tuple[str, Any], ...]) -> tuple[Any, Any]:
+    """The same with some settings changed, and its configuration; building it checks it."""
+    config = {part: to_json(value)}
+    ours = [(key, new) for key, new in changes if key.startswith(f"{part}.")]
+    for key, new in ours:
+        config = with_change(config, key, list(new) if isinstance(new, tuple) else new)
+    value = from_json(config[part]) if ours else value
+    return value, to_json(value)
 
 
 def what_to_do(run: PlannedRun) -> str:

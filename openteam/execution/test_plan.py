@@ -56,6 +56,16 @@ def test_a_table_of_runs_changes_what_the_top_says(tmp_path):
     assert first.config["learner"]["network"]["width"] == 4
 
 
+def test_an_algorithm_is_planned_with_its_settings_for_the_task_and_with_the_plans(tmp_path):
+    changes = {"algorithm.encoder_width": 9}
+    plan = write_plan(
+        tmp_path, tasks=["lbf-released", "fortattack-released"], algorithms=["gpl-q-released"], set=changes
+    )
+    grid, fort = (run.config["learner"] for run in read_plan(plan))
+    assert (grid["hidden"], fort["hidden"]) == (100, 128)
+    assert grid["encoder_width"] == fort["encoder_width"] == 9
+
+
 def test_the_shipped_plan_is_the_papers_comparison():
     planned = read_plan(PLANS / "full-observability.toml")
     assert len(planned) == 8 * 3 * 3

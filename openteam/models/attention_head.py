@@ -29,6 +29,8 @@ class AttentionHead(AbstractHead):
     """Length of an agent's vector after each layer."""
     width: int = eqx.field(static=True, default=60)
     """Width of both hidden layers of the read-out."""
+    last_only: bool = eqx.field(static=True, default=False)
+    """Read the learner's node after the last layer only. Else also before the first and after each, as DGN does."""
 
     def __check_init__(self) -> None:
         check_positive(self, "rounds", "heads", "head_size", "node_width", "width")
@@ -44,14 +46,19 @@ class AttentionHead(AbstractHead):
             RelationLayer(k, size, self.node_width, heads=self.heads, head_size=self.head_size)
             for k, size in zip(keys, sizes[:-1], strict=True)
         )
-        return AttentionNetwork(layers, MLP(k_readout, sizes, self.width, self.width, spec.actions))
+        read = sizes[-1:] if self.last_only else sizes
+        return AttentionNetwork(layers, MLP(k_readout, read, self.width, self.width, spec.actions), self.last_only)
 
 
 class AttentionNetwork(AbstractValueNetwork):
-    """Q(H, .) = MLP(n_i^0, ..., n_i^L): the learner's node before and after L rounds, n_j^0 = [theta_j, p_j]."""
+    """Q(H, .) = MLP(n_i^0, ..., n_i^L): the learner's node before and after L rounds, n_j^0 = [theta_j, p_j].
+
+    With ``last_only``, Q(H, .) = MLP(n_i^L).
+    """
 
     layers: tuple[RelationLayer, ...]
     readout: MLP
+    last_only: bool = eqx.field(static=True, default=False)
 
     @property
     def slots(self) -> AnySlots:
@@ -62,7 +69,8 @@ class AttentionNetwork(AbstractValueNetwork):
         for layer in self.layers:
             after, _ = layer(nodes[-1], team.visible)
             nodes.append(after)
-        return OwnValues(self.readout(*(node[0] for node in nodes)))
+        read = nodes[-1:] if self.last_only else nodes
+        return OwnValues(self.readout(*(node[0] for node in read)))
 
     def metrics(self, predicted: Float[Array, "*batch"], target: Float[Array, "*batch"]) -> Metrics:
         del target

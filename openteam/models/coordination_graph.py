@@ -12,7 +12,7 @@ from openteam.core.types import Spec
 from openteam.errors import UserError, check_not_negative, check_positive
 from openteam.models.fixed_slots import AnySlots
 from openteam.models.graph import AbstractGraph
-from openteam.models.joint_value import AbstractPairwise, Factored, JointValueModel, joint_value, marginalise
+from openteam.models.joint_value import AbstractPairwise, JointValueModel, PerEdge, joint_value, marginalise
 from openteam.models.utilities import AbstractUtilities
 from openteam.models.value import AbstractHead, AbstractValueNetwork, AbstractValues, Team
 
@@ -20,8 +20,8 @@ from openteam.models.value import AbstractHead, AbstractValueNetwork, AbstractVa
 class CoordinationGraph(AbstractHead):
     """Q(H, a) is learned, Qbar(H, a_i) is acted on (paper, "Joint Action Value Model" and "Action Selection")."""
 
-    pairwise: AbstractPairwise = Factored()
-    """Which pairs of agents have a utility, and its form: Factored, PerEdge, Star or Signed."""
+    pairwise: AbstractPairwise = PerEdge()
+    """Which pairs of agents have a utility, and its form: PerEdge, Factored (for large teams), Star or Signed."""
     width: int = eqx.field(static=True, default=60)
     """Width of both hidden layers of the networks that turn types into utilities."""
     regulariser: float = eqx.field(static=True, default=0.0)

@@ -3,7 +3,8 @@
 Q(H, a) = sum_j Q_j(a_j) + sum over unordered pairs Q_jk(a_j, a_k)            (paper, "Joint Action Value Model")
 Qbar(H, a_i) = expectation of Q(H, a) over the agent model's a_-i              (paper, "Action Selection")
 
-How Q_jk follows from the types of j and k is a setting: the paper has two forms. CIAO (Wang et al., 2024) gives
+How Q_jk follows from the types of j and k is a setting: the paper has two forms. PerEdge is the default, as in the
+released code; Factored, linear in the team, is for teams of more than ten. CIAO (Wang et al., 2024) gives
 utilities a sign and may keep only the pairs that include the learner: the star. The sign belongs to each entry of
 Q_jk, after the product, so these pairs are stored as tables.
 """
@@ -91,9 +92,12 @@ class Factored(AbstractLowRank):
 
 
 class PerEdge(AbstractLowRank):
-    """Q_jk = M_jk . M_kj with a factor per edge, M_jk = MLP_delta(theta_j, theta_k, theta_i): the paper's appendix."""
+    """Q_jk = M_jk . M_kj with a factor per edge, M_jk = MLP_delta(theta_j, theta_k, theta_i): the paper's appendix.
 
-    rank: int = eqx.field(static=True, default=5)
+    A factor sees both agents of its pair, so it can know what j does to k. Quadratic in the team.
+    """
+
+    rank: int = eqx.field(static=True, default=6)
     """K, the number of rows of a factor."""
 
     def __check_init__(self) -> None:
@@ -117,7 +121,7 @@ class PerEdge(AbstractLowRank):
 class Star(AbstractPairwise):
     """Only the pairs that include the learner: CIAO-S."""
 
-    factors: AbstractLowRank = Factored()
+    factors: AbstractLowRank = PerEdge()
     """How a pair's utility is made."""
 
     @property
@@ -140,7 +144,7 @@ class Star(AbstractPairwise):
 class Signed(AbstractPairwise):
     """Utilities s |Q_j(a_j)| and s |Q_jk(a_j, a_k)|: CIAO's are positive."""
 
-    pairwise: AbstractPairwise = Factored()
+    pairwise: AbstractPairwise = PerEdge()
     """Which pairs, and how a pair's utility is made."""
     singular_sign: int | None = eqx.field(static=True, default=1)
     """s of singular utilities: 1, -1, 0 to leave them out, or None to leave their sign free."""
@@ -188,7 +192,7 @@ class JointValueModel(eqx.Module):
     form: AbstractPairwise
 
     def __init__(
-        self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, pairwise: AbstractPairwise = Factored()
+        self, key: Key[Array, ""], type_size: int, actions: int, *, width: int, pairwise: AbstractPairwise = PerEdge()
     ):
         k_singular, k_pairwise = jax.random.split(key)
         self.singular = MLP(k_singular, (type_size,) * 2, width, width, actions)

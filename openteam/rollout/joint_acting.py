@@ -1,25 +1,37 @@
-"""Joint training: every slot of a task is the learner, and nobody comes from the pool.
+"""Joint training: every slot of a task is the learner, or every slot of one side against types of the pool.
 
 One policy acts for all, each slot with its own view, memory and reward. To the learner's update this looks like any
 other chunk: its rows are (environment, slot) pairs, each as that slot sees it, and ``Truth.exists[..., 0]`` says
-whether the row's agent was there at all. ``Truth.type_ids`` mean nothing here.
+whether the row's agent was there at all. There are rows for the pool's slots too. ``Truth.type_ids`` mean nothing where
+everybody is trained.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from openteam.core.learner import AbstractLearner
+from openteam.core.learner import AbstractJointLearner, AbstractLearner
 from openteam.core.policy import AbstractPolicy
+from openteam.core.sides import Sides
 from openteam.core.types import TimeStep, Truth, View
 from openteam.core.view import meet, viewer_first
 from openteam.rollout.acting import Act, Actor, act_and_step, start_memory
 from openteam.task import EnvState, Task
+
+
+@runtime_checkable
+class SlotPolicies(Protocol):
+    """A policy that may have networks of its own for every slot."""
+
+    def in_slot(self, slot: Int[Array, ""]) -> AbstractPolicy:
+        """The policy of the agent in that slot."""
+        ...
 
 
 def start_joint_actor(task: Task, policy: AbstractPolicy, key: Key[Array, ""], envs: int) -> Actor:
@@ -29,20 +41,39 @@ def start_joint_actor(task: Task, policy: AbstractPolicy, key: Key[Array, ""], e
 
 
 def act_jointly(
-    task: Task, policy: AbstractPolicy, actor: Actor, keys: Key[Array, "envs 2"]
+    task: Task, policy: AbstractPolicy, actor: Actor, keys: Key[Array, "envs 2"], sides: Sides = Sides()
 ) -> tuple[Actor, Array, Truth]:
-    """One step of every environment, in which the learner acts for all."""
-    envs = len(keys)
-    act_keys = jax.vmap(lambda key: jax.random.split(key, task.slots))(keys[:, 0]).reshape(-1)
-    actions, memory = jax.vmap(policy.act)(act_keys, actor.memory, actor.timestep.view)
-    step = jax.vmap(lambda key, env, joint_action: step_jointly(task, key, env, joint_action))
-    env, timestep, truth = step(keys[:, 1], actor.env, actions.reshape(envs, task.slots))
-    return Actor(env, merge(timestep), memory), actions, merge(truth)
+    """One step of every environment, in which the learner acts for the first of the sides and the pool for the rest."""
+    envs, slots, env = len(keys), task.slots, actor.env
+    k_act, k_step = keys[:, 0], keys[:, 1]
+    act_keys = jax.vmap(lambda key: jax.random.split(key, slots))(k_act).reshape(-1)
+
+    def act(slot: Array, key: Array, memory: Any, view: View) -> tuple[Array, Any]:
+        one = policy.in_slot(slot) if isinstance(policy, SlotPolicies) else policy
+        return one.act(key, memory, view)
+
+    actions, memory = jax.vmap(act)(jnp.tile(jnp.arange(slots), envs), act_keys, actor.memory, actor.timestep.view)
+    joint_actions = actions.reshape(envs, slots)
+    if sides.count > 1:
+        both = jax.vmap(jax.random.split)(k_step)
+        k_pool, k_step = both[:, 0], both[:, 1]
+        stored, env = jax.vmap(task.teammates_act)(k_pool, env)
+        joint_actions = jnp.where(sides.trained(slots), joint_actions, stored)
+    step = jax.vmap(partial(step_jointly, task))
+    env, timestep, truth = step(k_step, env, joint_actions)
+    return Actor(env, merge(timestep), memory), joint_actions.reshape(-1), merge(truth)
 
 
 def way_of_acting(learner: AbstractLearner) -> Act:
-    """How a learner collects: for everybody, or for the learner's slot alone."""
-    return act_jointly if learner.joint else act_and_step
+    """How a learner collects: for the learner's slot alone, for everybody, or for one side."""
+    if not learner.joint:
+        return act_and_step
+    return partial(act_jointly, sides=sides_of(learner))
+
+
+def sides_of(learner: AbstractLearner) -> Sides:
+    """Whom a learner acts for, where it acts for more than one."""
+    return learner.sides if isinstance(learner, AbstractJointLearner) else Sides()
 
 
 def reset_jointly(task: Task, key: Key[Array, ""]) -> tuple[EnvState, TimeStep]:

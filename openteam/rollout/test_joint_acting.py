@@ -5,18 +5,27 @@ Chunks come from short foraging games in which agents come and go. Rows of other
 """
 
 import dataclasses
+import functools
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Int, Key
 
+import openteam
 from openteam.core import random
-from openteam.core.types import NO_ACTION
+from openteam.core.policy import AbstractMemoryless, Decision, Explanation
+from openteam.core.sides import Sides
+from openteam.core.types import NO_ACTION, View
 from openteam.openness import Lifetimes
+from openteam.probes import Arrival, Constant, ConstantPolicies, Probe
 from openteam.rollout.acting import collect
 from openteam.rollout.joint_acting import act_jointly, start_joint_actor
 from openteam.task import Task
 from openteam.teammates import Foragers, Pool, UniformRandom
+from openteam.training.loop import learners_rewards
 from openteam.views import Window
 from openteam.worlds.lbf import Foraging
 
@@ -162,3 +171,48 @@ def test_episodes_end_for_all_at_once_and_the_true_successor_is_kept(chunk):
 
 def test_a_mere_time_limit_leaves_something_to_expect(chunk):
     assert (chunk.next_timesteps.ends & (chunk.next_timesteps.discount > 0)).any()
+
+
+def test_one_side_is_the_learners_and_the_pool_plays_the_other():
+    pool = Pool((ConstantPolicies(("always-1",)),))
+    task = Task(Probe(Constant(), length=5), Arrival(0), pool, horizon=3)
+    act = functools.partial(act_jointly, sides=Sides(2))
+
+    def run(key):
+        k_start, k_play = jax.random.split(key)
+        return collect(task, UniformRandom(), start_joint_actor(task, UniformRandom(), k_start, 4), k_play, 20, act)[1]
+
+    chunk = jax.jit(run)(random.key(0))
+    mine, theirs = np.moveaxis(np.asarray(chunk.actions).reshape(20, 4, 2), -1, 0)
+    assert (theirs == 1).all()
+    assert 0.2 < mine.mean() < 0.8
+    np.testing.assert_array_equal(np.asarray(chunk.truth.actions).reshape(20, 4, 2, 2)[:, :, 0, 1], theirs)
+    dgn = openteam.DGN(envs=4, sides=Sides(2))
+    rewards, _ = learners_rewards(chunk, dgn)
+    np.testing.assert_array_equal(rewards, chunk.next_timesteps.reward.reshape(20, 4, 2)[..., 0])
+
+
+class Numbered(AbstractMemoryless):
+    """Every slot has a policy of its own, which always takes the action with the slot's number."""
+
+    number: Int[Array, ""]
+
+    def in_slot(self, slot: Int[Array, ""]) -> "Numbered":
+        return Numbered(slot)
+
+    def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
+        del key, view
+        return Decision(self.number, memory, Explanation())
+
+
+def test_a_policy_that_has_networks_of_its_own_for_slots_acts_with_them():
+    task = Task(Probe(Constant(), length=5), Arrival(0), Pool((ConstantPolicies(),)), horizon=3)
+    policy = Numbered(jnp.asarray(7))
+
+    @jax.jit
+    def act(key):
+        k_start, k_act = jax.random.split(key)
+        actor = start_joint_actor(task, policy, k_start, 3)
+        return act_jointly(task, policy, actor, jax.random.split(k_act, (3, 2)))[1]
+
+    assert act(random.key(0)).tolist() == [0, 1] * 3

@@ -13,7 +13,7 @@ from openteam.compile_cache import traced_once
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.types import Chunk
 from openteam.rollout.acting import Actor, collect, start_actor
-from openteam.rollout.joint_acting import start_joint_actor, way_of_acting
+from openteam.rollout.joint_acting import sides_of, start_joint_actor, way_of_acting
 from openteam.task import Task
 
 
@@ -47,15 +47,18 @@ def one_update(
     policy = learner.policy(carry.train.model, progress)
     actor, chunk = collect(task, policy, carry.actor, keys[0], learner.update_every, way_of_acting(learner))
     train, context, metrics = learner.update(keys[1], carry.train, carry.context, chunk, progress)
-    returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner.envs))
+    returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner))
     return Carry(train, actor, context, returns), metrics | episodes
 
 
-def learners_rewards(chunk: Chunk, envs: int) -> tuple[Float[Array, "time envs"], Bool[Array, "time envs"]]:
-    """The learner's reward in each environment and whether that closed an episode; jointly, the sum over the team."""
+def learners_rewards(
+    chunk: Chunk, learner: AbstractLearner
+) -> tuple[Float[Array, "time envs"], Bool[Array, "time envs"]]:
+    """The learner's reward in each environment and whether that closed an episode; jointly, the sum over its side."""
     time, rows = chunk.actions.shape
-    rewards, ends = chunk.next_timesteps.reward, chunk.next_timesteps.ends
-    return rewards.reshape(time, envs, rows // envs).sum(-1), ends.reshape(time, envs, rows // envs)[..., 0]
+    shape = time, learner.envs, rows // learner.envs
+    rewards, ends = chunk.next_timesteps.reward.reshape(shape), chunk.next_timesteps.ends.reshape(shape)
+    return rewards[..., : sides_of(learner).size(shape[-1])].sum(-1), ends[..., 0]
 
 
 def finished_returns(

@@ -9,7 +9,8 @@ import jax
 import pytest
 
 import openteam
-from openteam.algorithms.presets import ALGORITHMS
+from openteam.algorithms.presets import ALGORITHMS, preset
+from openteam.algorithms.task_kind import kind_of
 from openteam.compile_cache import once_jit
 from openteam.core.learner import AbstractLearner
 from openteam.rollout import episodes
@@ -74,14 +75,24 @@ def updates_ahead(folder) -> tuple[int, int]:
     return rows, checkpoint
 
 
-PARTS_OF_OTHERS = ("gpl-spi", "ql", "gnn", "ciao-c", "vae-gpl", "pf-gpl-1", "pf-gpl-5")
+PARTS_OF_OTHERS = (
+    "gpl-spi",
+    "gpl-q-factored",
+    "ql",
+    "gnn",
+    "ciao-c",
+    "vae-gpl",
+    "pf-gpl-1",
+    "pf-gpl-5",
+    "maddpg-separate",
+)
 NAMES = [name for name in ALGORITHMS if name not in PARTS_OF_OTHERS and not name.endswith(("-paper", "-released"))]
 """All but those that keep nothing, and learn nothing, that another one here does not."""
 
 
 @pytest.fixture(params=NAMES)
 def learner(request) -> AbstractLearner:
-    return tiny(ALGORITHMS[request.param]())
+    return tiny(preset(request.param, kind_of(TASK)))
 
 
 @jax.debug_key_reuse(False)  # its check makes every call slow
