@@ -20,7 +20,7 @@ from openteam.algorithms.belief_gpl import (
     visible_joint_values,
 )
 from openteam.algorithms.beliefs import Autoencoder, ParticleFilter, VariationalAutoencoder
-from openteam.compile_cache import quick_jit
+from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.memory import permute, resize
 from openteam.core.types import over_chunk
@@ -97,7 +97,7 @@ def played(name):
     k_start, k_chunk = jax.random.split(random.key(3))
     carry = inspect.unwrap(start_carry)(task, learner, k_start)
     policy = learner.policy(carry.train.model, jnp.ones(()))
-    return learner, carry, quick_jit(collect)(task, policy, carry.actor, k_chunk, 4)[1]
+    return learner, carry, once_jit(collect)(task, policy, carry.actor, k_chunk, 4)[1]
 
 
 @pytest.fixture(params=BELIEFS)
@@ -120,7 +120,7 @@ def everything_lost(chunk):
 def test_values_and_predictions_never_read_the_truth(collected):
     learner, carry, chunk = collected
 
-    @quick_jit
+    @once_jit
     def losses(chunk):
         return learner.loss(random.key(0), carry.train.model, carry.train.target, chunk, jnp.ones(()))[1]
 
@@ -149,7 +149,7 @@ def swap_teammate(memory):
 def test_a_new_occupant_in_sight_is_met_without_the_memory_of_the_last(collected):
     learner, carry, chunk = collected
     view, memory = in_the_middle(chunk)
-    decide = quick_jit(learner.frozen(carry.train.model).decide)
+    decide = once_jit(learner.frozen(carry.train.model).decide)
     for visible, new, same in ((True, True, True), (True, False, False), (False, False, False)):
         now = eqx.tree_at(lambda v: (v.obs.visible, v.new), view, (jnp.array([True, visible]), jnp.array([False, new])))
         values = [
@@ -165,7 +165,7 @@ def test_growing_and_shrinking_the_team_changes_no_decision(collected):
     larger = resize(memory, policy.start(5))
     assert {len(leaf) for leaf in jax.tree.leaves(larger.slots)} == {5}
     again = resize(larger, policy.start(2))
-    decide = quick_jit(policy.decide)
+    decide = once_jit(policy.decide)
     jax.tree.map(np.testing.assert_array_equal, decide(random.key(0), memory, view), decide(random.key(0), again, view))
 
 
@@ -181,7 +181,7 @@ def test_permuting_slots_permutes_memory(name):
         lambda v: (v.obs.agents, v.obs.visible, v.new), view, (rows, jnp.ones(4, bool), jnp.arange(4) == 2)
     )
     moved = eqx.tree_at(lambda v: (v.obs.agents, v.new), wide, (rows[order], wide.new[order]))
-    act = quick_jit(policy.act)
+    act = once_jit(policy.act)
     _, after = act(random.key(0), memory, wide)
     _, permuted = act(random.key(0), permute(memory, order), moved)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), permute(after, order), permuted)
@@ -191,7 +191,7 @@ def test_recorded_particles_are_those_of_the_rollout():
     """The recurrent beliefs' memory is that of an LSTM, which has a test of its own."""
     _, carry, chunk = played("pf-gpl")
     belief = carry.train.model.belief
-    found, _ = quick_jit(belief.recorded_hypotheses)(random.key(0), chunk)
+    found, _ = once_jit(belief.recorded_hypotheses)(random.key(0), chunk)
     particles, _ = over_chunk(recall)(chunk.memory)
     recorded = hypotheses(particles, over_chunk(belief.predict)(particles.guess))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), found, recorded)
@@ -200,7 +200,7 @@ def test_recorded_particles_are_those_of_the_rollout():
 def test_another_key_draws_other_samples_in_an_update():
     learner, carry, chunk = played("vae-gpl")
 
-    @quick_jit
+    @once_jit
     def value_loss(key):
         return learner.update(key, carry.train, (), chunk, jnp.ones(()))[2]["value_loss"]
 
@@ -213,7 +213,7 @@ def test_a_time_limit_that_is_only_a_limit_looks_at_the_true_successor():
     learner, carry, chunk = played("ae-gpl")
     model, target = carry.train.model, carry.train.target
 
-    @quick_jit
+    @once_jit
     def value_loss(spec):
         model_of_it = BeliefModel(model.belief, model.value, spec)
         return learner.loss(random.key(0), model_of_it, target, chunk, jnp.ones(()))[1]["value_loss"]
@@ -225,7 +225,7 @@ def test_a_time_limit_that_is_only_a_limit_looks_at_the_true_successor():
 def test_an_explanation_says_why(collected):
     learner, carry, chunk = collected
     view, memory = in_the_middle(chunk)
-    decision = quick_jit(learner.frozen(carry.train.model).decide)(random.key(0), memory, view)
+    decision = once_jit(learner.frozen(carry.train.model).decide)(random.key(0), memory, view)
     why = decision.explanation
     assert decision.action == np.argmax(why.action_values)
     assert decision.action == np.argmax(why.probabilities)

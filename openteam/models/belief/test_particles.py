@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax
 from scipy.stats import norm
 
-from openteam.compile_cache import once_jit, quick_jit
+from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.memory import permute
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
@@ -43,7 +43,7 @@ def blank(belief, slots=2):
 def two_steps():
     """A belief of two particles about two agents, before and after a step in which the teammate is out of sight."""
     belief = make()
-    step = quick_jit(belief.advance)
+    step = once_jit(belief.advance)
     first = step(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
     noise = belief.draw(random.key(2), 2)
     after = step(first, noise, view(2, (True, False)))
@@ -54,7 +54,7 @@ def two_steps():
 def test_weights_are_those_computed_by_hand(two_steps, over_slots):
     _, before, noise, after = two_steps
     belief = make(over_slots=over_slots)
-    weighed = quick_jit(belief.advance)(before, noise, view(2, (True, False)))
+    weighed = once_jit(belief.advance)(before, noise, view(2, (True, False)))
     proposals, targets, seen = belief.proposals, belief.targets, preprocess(view(2, (True, False)))
     encoded = np.maximum(proposals.encoder(seen.agents, seen.shared), 0)
     ancestors = np.searchsorted(np.cumsum(jax.nn.softmax(before.log_weight)), noise.resample, side="right")
@@ -95,11 +95,11 @@ def test_weights_are_those_computed_by_hand(two_steps, over_slots):
 def test_who_does_not_exist_has_neither_state_nor_type(two_steps):
     belief, before, _, _ = two_steps
     unlucky = eqx.tree_at(lambda n: n.guess.exists, belief.draw(random.key(5), 2), jnp.ones((2, 2)))
-    after = quick_jit(belief.advance)(before, unlucky, view(2, (True, False)))
+    after = once_jit(belief.advance)(before, unlucky, view(2, (True, False)))
     np.testing.assert_array_equal(after.guess.exists, [[1, 0], [1, 0]])
     for gone in (after.guess.state, after.guess.type, after.guess.cell):
         assert not gone[:, 1].any()
-    later = quick_jit(belief.advance)(after, belief.draw(random.key(6), 2), view(3, (True, False)))
+    later = once_jit(belief.advance)(after, belief.draw(random.key(6), 2), view(3, (True, False)))
     assert not later.guess.action[:, 1].any()
 
 
@@ -126,7 +126,7 @@ def test_recorded_hypotheses_are_those_of_one_step_after_the_other(new):
     views = jax.tree.map(lambda *leaves: jnp.stack(leaves), *views)
     noise = jax.vmap(lambda key: belief.draw(key, 2))(jax.random.split(random.key(1), steps))
     first = belief.draw(random.key(2), 2)
-    before = quick_jit(belief.advance)(blank(belief), first, view(9, (True, True), -1, YES))
+    before = once_jit(belief.advance)(blank(belief), first, view(9, (True, True), -1, YES))
 
     def plain(belief):
         def step(particles, now):
@@ -152,7 +152,7 @@ def test_recorded_hypotheses_are_those_of_one_step_after_the_other(new):
 
 def test_one_particle_without_noise_is_a_plain_recurrent_network():
     belief = make(particles=1)
-    step = quick_jit(belief.advance)
+    step = once_jit(belief.advance)
     still = jax.tree.map(jnp.zeros_like, belief.draw(random.key(0), 2))
     particles, state, types = blank(belief), jnp.zeros((2, 3)), belief.proposals.types.start(2)
     exists = jnp.zeros(2)
@@ -173,14 +173,14 @@ def test_one_particle_without_noise_is_a_plain_recurrent_network():
 def test_an_episode_that_starts_is_independent_of_the_last(two_steps):
     belief, before, noise, _ = two_steps
     now = view(4, (True, False), -1, YES)
-    after, from_nothing = (quick_jit(belief.advance)(particles, noise, now) for particles in (before, blank(belief)))
+    after, from_nothing = (once_jit(belief.advance)(particles, noise, now) for particles in (before, blank(belief)))
     jax.tree.map(np.testing.assert_array_equal, after, from_nothing)
 
 
 def test_what_is_remembered_of_a_new_occupants_slot_is_ignored_and_the_rest_is_not(two_steps):
     belief, before, noise, _ = two_steps
     now = view(4, (True, True), new=(False, True))
-    advance = quick_jit(belief.advance)
+    advance = once_jit(belief.advance)
 
     def change(slot):
         return eqx.tree_at(
@@ -195,7 +195,7 @@ def test_what_is_remembered_of_a_new_occupants_slot_is_ignored_and_the_rest_is_n
 def test_permuting_slots_permutes_memory():
     """With the noise permuted too, and everybody visible: the existence of others is inferred in slot order."""
     belief, order = make(particles=3), jnp.array([0, 2, 3, 1])
-    step = quick_jit(lambda memory, noise, view: remember(belief.advance(recall(memory)[0], noise, view), noise))
+    step = once_jit(lambda memory, noise, view: remember(belief.advance(recall(memory)[0], noise, view), noise))
     memory, everybody = belief.start(4), (True,) * 4
     permuted = memory
     for number in range(2):
