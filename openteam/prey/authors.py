@@ -1,0 +1,135 @@
+"""The authors' two prey of Wolfpack: networks on pictures of what is ahead, with a memory of five of them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from openteam.errors import UserError
+from openteam.models.layers import MLP
+from openteam.teammates.authors.layers import Recurrent, mlp
+from openteam.teammates.authors.store import AbstractPublished, State, check_names
+from openteam.worlds.wolfpack.prey import AbstractPrey
+from openteam.worlds.wolfpack.state import WolfpackState, displacement, inside
+
+FRAMES = 5
+REACH = 8  # cells ahead and to either side
+ROWS, COLUMNS = REACH + 1, 2 * REACH + 1
+FREE, HUNTER, LIVE, OUTSIDE = (0, 0, 0), (255, 255, 255), (255, 0, 0), (0, 0, 255)
+EPSILON = 1e-5
+
+
+class PreyNetwork(eqx.Module):
+    """Two convolutions, a long short-term memory over five frames, and a value for each of seven actions."""
+
+    first: Any  # [out, in, 4, 4]
+    second: Any  # [out, in, 2, 2]
+    norms: tuple[Any, Any]  # scale and shift of the channels of each
+    lstm: Recurrent
+    head: MLP
+
+    @classmethod
+    def of(cls, state: State) -> PreyNetwork:
+        """The network with these numbers; batch normalisation uses the statistics it has collected."""
+        norms = tuple(channel_norm(state, number) for number in (1, 2))
+        lstm, head = Recurrent.of(state, "lstm"), mlp(state, ("head",), 32)
+        return cls(state["conv1.weight"], state["conv2.weight"], (norms[0], norms[1]), lstm, head)
+
+    def read(self, frame: Float[Array, "3 rows columns"]) -> Float[Array, "gates"]:
+        """What one frame adds to the gates of the memory."""
+        x = jax.nn.relu(scaled(convolve(frame, self.first), self.norms[0]))
+        x = jax.nn.relu(scaled(convolve(largest(x, 3), self.second), self.norms[1]))
+        return self.lstm.read(largest(x, 2).ravel())
+
+    def values(self, frames: Float[Array, "frames gates"]) -> Float[Array, "actions"]:
+        """Values after the last frames, oldest first, as they were ``read``; the recurrence starts from nothing."""
+        hidden = cell = jnp.zeros(self.lstm.hidden.shape[0], frames.dtype)
+        for frame in frames:
+            hidden, cell = self.lstm.step(hidden, cell, frame)
+        return self.head(hidden)
+
+
+def channel_norm(state: State, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scale and shift of a convolution's channels: those of batch normalisation, with the convolution's bias."""
+    name = f"bn{number}"
+    scale = state[f"{name}.weight"] / np.sqrt(state[f"{name}.running_var"] + EPSILON)
+    shift = state[f"{name}.bias"] + (state[f"conv{number}.bias"] - state[f"{name}.running_mean"]) * scale
+    return scale.astype(shift.dtype), shift
+
+
+def scaled(x: Float[Array, "channels rows columns"], norm: Any) -> Float[Array, "channels rows columns"]:
+    """Every channel times its scale, plus its shift."""
+    scale, shift = norm
+    return x * scale[:, None, None] + shift[:, None, None]
+
+
+def convolve(x: Float[Array, "in rows columns"], weight: Any) -> Float[Array, "out _ _"]:
+    """Cross-correlation without padding, as one matrix product."""
+    _, _, height, width = weight.shape
+    rows, columns = x.shape[1] - height + 1, x.shape[2] - width + 1
+    patches = [x[:, r : r + rows, c : c + columns] for r in range(height) for c in range(width)]
+    return jnp.einsum("oik,kirc->orc", weight.reshape(*weight.shape[:2], -1), jnp.stack(patches))
+
+
+def largest(x: Float[Array, "channels rows columns"], size: int) -> Float[Array, "channels _ _"]:
+    """The largest of every square of this size."""
+    rows, columns = x.shape[1] - size + 1, x.shape[2] - size + 1
+    x = jnp.stack([x[:, r : r + rows] for r in range(size)]).max(0)
+    return jnp.stack([x[:, :, c : c + columns] for c in range(size)]).max(0)
+
+
+def frames(state: WolfpackState, size: int) -> Int[Array, "prey rows columns 3"]:
+    """What each prey sees, turned so that ahead is up; its own cell is the middle of the last row.
+
+    Hunters are white, live prey red, cells off the grid blue, all else black: also a prey that was just captured.
+    """
+    ahead, right = REACH - np.arange(ROWS)[:, None, None], np.arange(COLUMNS)[None, :, None] - REACH
+    forward, aside = (displacement((state.facing + turn) % 4)[:, None, None] for turn in (0, 1))
+    cell = state.prey_position[:, None, None] + ahead * forward + right * aside
+
+    def holds(bodies: Int[Array, "bodies 2"], there: Array) -> Array:
+        return ((cell[..., None, :] == bodies).all(-1) & there).any(-1)[..., None]
+
+    colours = jnp.where(holds(state.prey_position, ~state.captured), jnp.array(LIVE), jnp.array(FREE))
+    colours = jnp.where(holds(state.position, state.present), jnp.array(HUNTER), colours)
+    return jnp.where(inside(cell, size)[..., None], colours, jnp.array(OUTSIDE))
+
+
+class PublishedPrey(AbstractPrey, AbstractPublished):
+    """The authors' prey, each with a network of its own, which takes the action with the highest value."""
+
+    group: ClassVar[str] = "wolfpack"
+    names: tuple[str, ...] = eqx.field(static=True, default=("prey-0", "prey-1"))
+    """The networks that the prey follow, one for each."""
+
+    def __check_init__(self) -> None:
+        check_names(self, "prey")
+
+    @property
+    def networks(self) -> list[PreyNetwork]:
+        return [PreyNetwork.of(agent["network"]) for agent in self.agents.values()]
+
+    def check(self, prey: int) -> None:
+        if prey != len(self.names):
+            raise UserError(
+                f"PublishedPrey names {len(self.names)} networks and the world has {prey} prey. Name one for each prey."
+            )
+
+    def start(self) -> Float[Array, "prey frames gates"]:
+        black = jnp.zeros((3, ROWS, COLUMNS))
+        return jnp.stack([jnp.broadcast_to(one := network.read(black), (FRAMES, len(one))) for network in self.networks])
+
+    def watch(self, state: WolfpackState, size: int) -> Float[Array, "prey frames gates"]:
+        seen = jnp.moveaxis(frames(state, size), -1, 1).astype(jnp.float32)
+        now = [network.read(frame) for network, frame in zip(self.networks, seen, strict=True)]
+        return jnp.concatenate([state.prey_memory[:, 1:], jnp.stack(now)[:, None]], 1)
+
+    def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
+        del key, size
+        values = [network.values(seen) for network, seen in zip(self.networks, state.prey_memory, strict=True)]
+        return jnp.argmax(jnp.stack(values), -1).astype(jnp.int32)
