@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.errors import UserError
 from openteam.models.layers import MLP
@@ -17,7 +17,7 @@ from openteam.teammates.authors.store import AbstractPublished, State, check_nam
 from openteam.worlds.wolfpack.prey import AbstractPrey
 from openteam.worlds.wolfpack.state import WolfpackState, displacement, inside
 
-FRAMES = 5
+FRAMES, GATES = 5, 128
 REACH = 8  # cells ahead and to either side
 ROWS, COLUMNS = REACH + 1, 2 * REACH + 1
 FREE, HUNTER, LIVE, OUTSIDE = (0, 0, 0), (255, 255, 255), (255, 0, 0), (0, 0, 255)
@@ -100,6 +100,13 @@ def frames(state: WolfpackState, size: int) -> Int[Array, "prey rows columns 3"]
     return jnp.where(inside(cell, size)[..., None], colours, jnp.array(OUTSIDE))
 
 
+class PreyMemory(eqx.Module):
+    """The last frames, oldest first, as each prey's network has ``read`` them; frames before the episode are black."""
+
+    frames: Float[Array, "prey frames gates"]
+    seen: Bool[Array, "prey frames"]
+
+
 class PublishedPrey(AbstractPrey, AbstractPublished):
     """The authors' prey, each with a network of its own, which takes the action with the highest value."""
 
@@ -120,16 +127,24 @@ class PublishedPrey(AbstractPrey, AbstractPublished):
                 f"PublishedPrey names {len(self.names)} networks and the world has {prey} prey. Name one for each prey."
             )
 
-    def start(self) -> Float[Array, "prey frames gates"]:
-        black = jnp.zeros((3, ROWS, COLUMNS))
-        return jnp.stack([jnp.broadcast_to(one := network.read(black), (FRAMES, len(one))) for network in self.networks])
+    def start(self) -> PreyMemory:
+        prey = len(self.names)
+        return PreyMemory(jnp.zeros((prey, FRAMES, GATES)), jnp.zeros((prey, FRAMES), bool))
 
-    def watch(self, state: WolfpackState, size: int) -> Float[Array, "prey frames gates"]:
-        seen = jnp.moveaxis(frames(state, size), -1, 1).astype(jnp.float32)
-        now = [network.read(frame) for network, frame in zip(self.networks, seen, strict=True)]
-        return jnp.concatenate([state.prey_memory[:, 1:], jnp.stack(now)[:, None]], 1)
+    def watch(self, state: WolfpackState, size: int) -> PreyMemory:
+        colours = jnp.moveaxis(frames(state, size), -1, 1).astype(jnp.float32)
+        now = [network.read(frame) for network, frame in zip(self.networks, colours, strict=True)]
+        old: PreyMemory = state.prey_memory
+        return PreyMemory(
+            jnp.concatenate([old.frames[:, 1:], jnp.stack(now)[:, None]], 1),
+            jnp.concatenate([old.seen[:, 1:], jnp.ones((len(now), 1), bool)], 1),
+        )
 
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
         del key, size
-        values = [network.values(seen) for network, seen in zip(self.networks, state.prey_memory, strict=True)]
+        memory: PreyMemory = state.prey_memory
+        values = [
+            network.values(jnp.where(seen[:, None], read, network.read(jnp.zeros((3, ROWS, COLUMNS)))))
+            for network, read, seen in zip(self.networks, memory.frames, memory.seen, strict=True)
+        ]
         return jnp.argmax(jnp.stack(values), -1).astype(jnp.int32)

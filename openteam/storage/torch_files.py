@@ -56,7 +56,7 @@ class Refused(Exception):
 
 
 def read_torch(path: Path) -> Any:
-    """The dictionaries, lists and arrays of a file. Raises a ``UserError`` that names the file if it is anything else."""
+    """The dictionaries, lists and arrays of a file; a ``UserError`` that names the file if it is anything else."""
     try:
         if path.stat().st_size > LARGEST:
             raise Refused(f"it has more than {LARGEST // 2**20} MB")

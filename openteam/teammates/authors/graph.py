@@ -12,7 +12,7 @@ from openteam.teammates.authors.store import State
 
 
 class GraphBlock(eqx.Module):
-    """New edges from edges, both ends and u; new nodes from nodes, their incoming new edges and u; a new u from sums."""
+    """New edges from edges, both ends and u; new nodes from nodes, incoming new edges and u; a new u from their sums."""
 
     edge: MLP
     node: MLP

@@ -1,4 +1,4 @@
-"""The authors' two learned hunters of Wolfpack: a path searcher distilled into a network, and a graph network with memory."""
+"""The authors' two learned hunters of Wolfpack: a distilled path searcher, and a graph network with memory."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ class GraphAgent(AbstractPolicy):
 
     def decide(self, key: Key[Array, ""], memory: Memory[GraphMemory, Int[Array, "slots"]], view: View) -> Decision:
         del key
-        cells, there, new = (
-            viewer_first(rows, self.slot) for rows in (view.obs.agents, view.obs.visible, view.new)
-        )
+        cells, there, new = (viewer_first(rows, self.slot) for rows in (view.obs.agents, view.obs.visible, view.new))
         stays = (memory.slots >= 0) & there & ~new
         places = jnp.arange(memory.team.capacity)
         kept = ((memory.slots[None, :] == places[:, None]) & stays[None, :]).any(1)
@@ -148,6 +146,4 @@ class PublishedGraphDQN(AbstractPublishedHunter):
         # In its own view everybody is new to a newcomer. The list knows who has really arrived.
         slots = jnp.arange(len(index))
         arrived = jax.vmap(viewer_first, (None, 0))(views.starts, slots) & views.obs.visible
-        return act_in_slots(
-            self.member_in, keys, index, memory, eqx.tree_at(lambda views: views.new, views, arrived)
-        )
+        return act_in_slots(self.member_in, keys, index, memory, eqx.tree_at(lambda views: views.new, views, arrived))

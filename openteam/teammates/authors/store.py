@@ -1,4 +1,4 @@
-"""The authors' agents in the user's data folder: one file for each world, under the names that its arrays have in torch."""
+"""The authors' agents in the user's data folder: one file for each world, arrays under the names they have in torch."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class AbstractPrey(AbstractChecked):
 
     @abstractmethod
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
-        """One of ``PREY_ACTION_NAMES`` for every prey. ``state.prey_memory`` is what they remember, this state included."""
+        """One of ``PREY_ACTION_NAMES`` for every prey. ``state.prey_memory`` includes what they see now."""
 
 
 class RandomPrey(AbstractPrey):
