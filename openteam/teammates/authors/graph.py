@@ -12,7 +12,7 @@ from openteam.teammates.authors.store import State
 
 
 class GraphBlock(eqx.Module):
-    """New edges from edges, both ends and u; new nodes from nodes, incoming new edges and u; a new u from their sums."""
+    """New edges from edges, their ends and u; new nodes from nodes, new edges to them and u; a new u from the sums."""
 
     edge: MLP
     node: MLP
