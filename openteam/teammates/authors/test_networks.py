@@ -106,7 +106,7 @@ def test_a_graph_agent_lists_newcomers_last_and_forgets_at_a_start():
 
 def test_the_graph_network_computes_the_same_in_any_order_and_with_room_to_spare():
     network = GraphDQN.of(PublishedGraphDQN().state)
-    step = jax.jit(network.step)
+    step = eqx.filter_jit(network.step)
     cells = jnp.array([[1.0, 1], [4, 5], [8, 2], [0, 0]])
     values, memory = step(network.start(4), cells, SHARED, jnp.array([True, True, True, False]))
     order = np.array([2, 3, 0, 1])
@@ -141,7 +141,9 @@ def test_a_team_network_equals_the_formulas_with_all_their_weights():
         m = (softmax(scores) @ (h @ talk["val"])) @ talk["out"]
         h = np.maximum(plain(np.concatenate([h, m], 1), state, "update.0"), 0)
     expected = plain(np.maximum(plain(h, state, "policy_head.0"), 0), state, "dist.linear")
-    np.testing.assert_allclose(jax.jit(TeamNetwork.of(state).__call__)(own, others), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        eqx.filter_jit(TeamNetwork.of(state).__call__)(own, others), expected, rtol=1e-4, atol=1e-4
+    )
 
 
 def test_who_is_out_lies_as_it_was_last_seen_and_who_does_not_take_part_stands_at_an_entrance():
@@ -183,7 +185,7 @@ def test_all_slots_of_fortattack_act_by_the_file_that_each_has_drawn():
     views = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (slots, *leaf.shape)), first_view(obs))
     memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (slots, *leaf.shape)), blank_bodies(slots))
     keys = jax.random.split(jax.random.key(0), slots)
-    actions, after = jax.jit(family.act)(keys, jnp.array([0, 1, 1, 0]), memory, views)
+    actions, after = eqx.filter_jit(family.act)(keys, jnp.array([0, 1, 1, 0]), memory, views)
     assert actions.tolist() == [7, 0, 0, 7]
     assert after.slots.shape == (slots, slots, 6)
     assert isinstance(family.member(jnp.array(1)), FortAgent)
