@@ -1,6 +1,6 @@
-"""The authors' networks, as imported, against what their own code answered.
+"""The authors' networks, as imported, against what their own code answered; and how they play.
 
-    python .ci/check_authors_agents.py FOLDER
+    python .ci/check_authors_agents.py FOLDER [--play EPISODES]
 
 FOLDER holds the published files in ``weights`` and recorded inputs and answers in ``vectors``. Every network is
 computed on the recorded inputs in 64 bits, where it must agree to 1e-5, and in 32 bits, where the recorded answers
@@ -27,9 +27,11 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import softmax
 
+from openteam.analysis.skills import play_type, types_of
 from openteam.core.types import Observation, View
 from openteam.models.layers import MLP
 from openteam.prey.authors import FRAMES, PreyNetwork, PublishedPrey, frames
+from openteam.registry import make
 from openteam.teammates.authors.actor_critic import PublishedForagers, PublishedNavigators, list_agents
 from openteam.teammates.authors.fort import PublishedFort, TeamNetwork
 from openteam.teammates.authors.graph_dqn import GraphDQN, GraphMemory, LSTMMemory, carry
@@ -38,11 +40,25 @@ from openteam.teammates.authors.importing import import_agents
 from openteam.teammates.authors.layers import stacked
 from openteam.teammates.authors.published import GROUPS, SIDES
 from openteam.teammates.authors.store import read_group
+from openteam.teammates.uniform import UniformRandom
 from openteam.worlds.wolfpack.state import WolfpackState
 
 EXACT = 1e-5
 ALLOWED = {"lbf": 4e-5, "navigation": 8e-5, "prey": 5e-6, "distilled": 1e-4, "graph-dqn": 1e-5, "fort": 2e-3}
 """In 32 bits: about twice by which the recorded answers of 32 bits are off those of 64."""
+YARDSTICKS = {
+    "wolfpack-authors": {
+        "random": "1.5 ± 1.7 in the original; 1.6 ± 0.7 with our hunters",
+        "greedy": "-40.3 ± 10.9 in the original; -37.9 ± 3.7 with our hunters",
+        "graph-dqn": "16.0 ± 6.7 in the original; 13.8 ± 2.5 with our hunters",
+    },
+    "lbf-authors": {"a2c-0": "3.43 ± 0.15 with our types"},
+    "navigation-partial-authors": {
+        "a2c-0": "-0.01 ± 0.02 in the original; 0.00 ± 0.01 with our types",
+        "a2c-5": "-0.20 ± 0.12 in the original; 0.30 ± 0.12 with our types",
+    },
+    "fortattack-authors": {"random": "-4.7 ± 1.5 in the original; -3.66 ± 0.50 in our world"},
+}
 
 
 class Result(NamedTuple):
@@ -257,10 +273,21 @@ def check_vectors(folder: Path) -> Iterator[Result]:
     yield from check_graph_dqn(data["wolfpack_graph_dqn"])
 
 
+def play(episodes: int) -> Iterator[str]:
+    """Returns of types in the learner's slot, beside those that were measured before."""
+    for name, types in YARDSTICKS.items():
+        task = make(name)
+        known = {one.name: one.policy for one in types_of(task)} | {"random": UniformRandom()}
+        for which, yardstick in types.items():
+            played = play_type(known[which], task, episodes)
+            yield f"{name:28}{which:12}{played.mean:8.2f} ± {played.interval:5.2f}   {yardstick}"
+
+
 def main() -> None:
     """Print the table; exit with 1 if a network differs."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--play", type=int, default=0, metavar="EPISODES", help="also play this many of each type")
     given = arguments.parse_args()
     for one in import_agents(given.folder / "weights"):
         print(f"imported {one.group}: {', '.join(one.members)}", flush=True)
@@ -271,6 +298,10 @@ def main() -> None:
             numbers = f"{one.inputs:7}{one.exact:10.1e}{one.single:10.1e}{one.allowed:10.1e}"
             print(f"{one.network:28}{numbers}  {one.also}", flush=True)
             good = good and one.good
+    if given.play:
+        print(f"\n{'task':28}{'learner':12}{'return':>16}   measured before")
+        for line in play(given.play):
+            print(line, flush=True)
     if not good:
         raise SystemExit("A network differs from the recorded answers.")
 

@@ -141,9 +141,8 @@ def test_a_team_network_equals_the_formulas_with_all_their_weights():
         m = (softmax(scores) @ (h @ talk["val"])) @ talk["out"]
         h = np.maximum(plain(np.concatenate([h, m], 1), state, "update.0"), 0)
     expected = plain(np.maximum(plain(h, state, "policy_head.0"), 0), state, "dist.linear")
-    np.testing.assert_allclose(
-        eqx.filter_jit(TeamNetwork.of(state).__call__)(own, others), expected, rtol=1e-4, atol=1e-4
-    )
+    computed = eqx.filter_jit(TeamNetwork.of(state).__call__)(own, others)
+    np.testing.assert_allclose(computed, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_who_is_out_lies_as_it_was_last_seen_and_who_does_not_take_part_stands_at_an_entrance():
