@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.errors import UserError
 from openteam.models.layers import MLP
-from openteam.teammates.authors.layers import Recurrent, mlp
+from openteam.teammates.authors.layers import Numbers, Recurrent, mlp
 from openteam.teammates.authors.store import AbstractPublished, State, check_names
 from openteam.worlds.wolfpack.prey import AbstractPrey
 from openteam.worlds.wolfpack.state import WolfpackState, displacement, inside
@@ -22,23 +22,25 @@ REACH = 8  # cells ahead and to either side
 ROWS, COLUMNS = REACH + 1, 2 * REACH + 1
 FREE, HUNTER, LIVE, OUTSIDE = (0, 0, 0), (255, 255, 255), (255, 0, 0), (0, 0, 255)
 EPSILON = 1e-5
+Norm = tuple[Float[Numbers, "channels"], Float[Numbers, "channels"]]
+"""Scale and shift of channels."""
 
 
 class PreyNetwork(eqx.Module):
-    """Two convolutions, a long short-term memory over five frames, and a value for each of seven actions."""
+    """Two convolutions, each normalised, a long short-term memory over five frames, and values of seven actions."""
 
-    first: Any  # [out, in, 4, 4]
-    second: Any  # [out, in, 2, 2]
-    norms: tuple[Any, Any]  # scale and shift of the channels of each
+    first: Float[Numbers, "out in 4 4"]
+    second: Float[Numbers, "more out 2 2"]
+    norms: tuple[Norm, Norm]
     lstm: Recurrent
     head: MLP
 
     @classmethod
     def of(cls, state: State) -> PreyNetwork:
         """The network with these numbers; batch normalisation uses the statistics it has collected."""
-        norms = tuple(channel_norm(state, number) for number in (1, 2))
+        norms = channel_norm(state, 1), channel_norm(state, 2)
         lstm, head = Recurrent.of(state, "lstm"), mlp(state, ("head",), 32)
-        return cls(state["conv1.weight"], state["conv2.weight"], (norms[0], norms[1]), lstm, head)
+        return cls(state["conv1.weight"], state["conv2.weight"], norms, lstm, head)
 
     def read(self, frame: Float[Array, "3 rows columns"]) -> Float[Array, "gates"]:
         """What one frame adds to the gates of the memory."""
@@ -54,7 +56,7 @@ class PreyNetwork(eqx.Module):
         return self.head(hidden)
 
 
-def channel_norm(state: State, number: int) -> tuple[np.ndarray, np.ndarray]:
+def channel_norm(state: State, number: int) -> Norm:
     """Scale and shift of a convolution's channels: those of batch normalisation, with the convolution's bias."""
     name = f"bn{number}"
     scale = state[f"{name}.weight"] / np.sqrt(state[f"{name}.running_var"] + EPSILON)
@@ -62,13 +64,13 @@ def channel_norm(state: State, number: int) -> tuple[np.ndarray, np.ndarray]:
     return scale.astype(shift.dtype), shift
 
 
-def scaled(x: Float[Array, "channels rows columns"], norm: Any) -> Float[Array, "channels rows columns"]:
+def scaled(x: Float[Array, "channels rows columns"], norm: Norm) -> Float[Array, "channels rows columns"]:
     """Every channel times its scale, plus its shift."""
     scale, shift = norm
     return x * scale[:, None, None] + shift[:, None, None]
 
 
-def convolve(x: Float[Array, "in rows columns"], weight: Any) -> Float[Array, "out _ _"]:
+def convolve(x: Float[Array, "in rows columns"], weight: Float[Numbers, "out in _ _"]) -> Float[Array, "out _ _"]:
     """Cross-correlation without padding, as one matrix product."""
     _, _, height, width = weight.shape
     rows, columns = x.shape[1] - height + 1, x.shape[2] - width + 1

@@ -123,7 +123,7 @@ def test_a_hostile_pickle_changes_nothing_for_the_next_file(torch, tmp_path):
     dictionary = b"ccollections\nOrderedDict\n"
     heads = b"".join(pickle.dumps(part, 2) for part in (MAGIC, PROTOCOL, {}))
     for target in (rebuild, dictionary):
-        attack = b"\x80\x02" + target + b"(N}(V__call__\nI1\nV__defaults__\nNut\x86b."
+        attack = b"\x80\x02" + target + b"(N}(V__call__\nI1\nV__defaults__\nNutb."
         with pytest.raises(UserError, match=r"network\.pt is"):
             read(tmp_path, heads + attack)
     after = read(tmp_path, legacy(ARRAYS, torch))

@@ -128,7 +128,9 @@ def _read_zip(content: bytes) -> tuple[Any, Numbers]:
     archive = zipfile.ZipFile(io.BytesIO(content))
     if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
         raise Refused("its archive is compressed, which torch never does")
-    (inside,) = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith("/data.pkl")]
+    inside = next((name for name in archive.namelist() if name.count("/") == 1 and name.endswith("/data.pkl")), None)
+    if inside is None:
+        raise Refused("its archive is not one of torch")
     tree = _Reader(io.BytesIO(archive.read(inside))).load()
     return tree, lambda storage: archive.read(f"{inside.removesuffix('.pkl')}/{storage.key}")
 

@@ -16,6 +16,7 @@ from openteam.teammates.authors.fort import PublishedFort
 from openteam.teammates.authors.hunters import PublishedDistilled, PublishedGraphDQN
 from openteam.teammates.learned import Learned
 from openteam.teammates.pool import AbstractFamily
+from openteam.worlds.fortattack import FortAttack
 
 FORAGING_UNSEEN = tuple(f"a2c-{number}" for number in range(1, 9))
 NAVIGATION_UNSEEN = tuple(f"a2c-{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9))
@@ -45,9 +46,11 @@ def wolfpack_partial_authors() -> Task:
 def fortattack_authors() -> Task:
     """fortattack-released with the authors' seven checkpoints: one for all guards, one for all attackers."""
     task = with_pool(fortattack_released(), "fortattack-authors", PublishedFort())
+    world = task.world
+    assert isinstance(world, FortAttack)
     # The networks were trained on angles that grow with every turn.
-    movement = dataclasses.replace(task.world.movement, wrap_angle=False)
-    return dataclasses.replace(task, world=dataclasses.replace(task.world, movement=movement))
+    movement = dataclasses.replace(world.movement, wrap_angle=False)
+    return dataclasses.replace(task, world=dataclasses.replace(world, movement=movement))
 
 
 def navigation_partial_authors() -> Task:

@@ -19,7 +19,7 @@ from openteam.core.view import viewer_first
 from openteam.errors import UserError
 from openteam.models.layers import MLP
 from openteam.models.policy import draw_action
-from openteam.teammates.authors.layers import mlp, stacked
+from openteam.teammates.authors.layers import Numbers, mlp, stacked
 from openteam.teammates.authors.published import GROUPS, SIDES
 from openteam.teammates.authors.store import AbstractPublished, State, check_names
 from openteam.teammates.pool import AbstractFamily
@@ -43,12 +43,12 @@ class TeamNetwork(eqx.Module):
 
     own: MLP
     others: MLP
-    attend: Float[Array, "half half"]  # A
-    value: Float[Array, "half half"]  # V
-    talk: Float[Array, "width width"]  # T
-    keep: Float[Array, "width width"]  # K
-    message: Float[Array, "width width"]  # M
-    bias: Float[Array, "width"]
+    attend: Float[Numbers, "half half"]  # A
+    value: Float[Numbers, "half half"]  # V
+    talk: Float[Numbers, "width width"]  # T
+    keep: Float[Numbers, "width width"]  # K
+    message: Float[Numbers, "width width"]  # M
+    bias: Float[Numbers, "width"]
     head: MLP
 
     @classmethod
@@ -196,12 +196,10 @@ class PublishedFort(AbstractFamily, AbstractPublished):
         self, keys: Key[Array, "slots"], index: Int[Array, "slots"], memory: Any, views: View
     ) -> tuple[Int[Array, "slots"], Any]:
         """All agents see the same, so what slot 0 sees is computed with, once. An episode opens for all at once."""
-        first: Any = lambda leaf: leaf[0]  # noqa: E731
         slots = len(index)
         k_look, k_act = jax.random.split(keys[0])
-        bodies = look(
-            k_look, jax.tree.map(first, memory), jax.tree.map(first, views), views.starts.all(), jnp.zeros((), int)
-        )
+        of_slot_0, seen = jax.tree.map(lambda leaf: leaf[0], (memory, views))
+        bodies = look(k_look, of_slot_0, seen, views.starts.all(), jnp.zeros((), jnp.int32))
         logits = team_logits(*self.networks, bodies)
         mine = jnp.arange(self.size)[:, None] == index[None, :]
         chosen = jnp.where(mine[:, :, None], logits, 0).sum(0)

@@ -114,9 +114,7 @@ class PublishedDistilled(AbstractPublishedHunter):
 
     network: ClassVar[str] = "distilled"
     names: tuple[str, ...] = eqx.field(static=True, default=("distilled",))
-    sentences: tuple[str, ...] = eqx.field(
-        static=True, default=("The authors' network that learned to do what a path searcher does.",)
-    )
+    sentences: ClassVar[tuple[str, ...]] = ("The authors' network that learned to do what a path searcher does.",)
 
     def member(self, index: Int[Array, ""]) -> Distilled:
         del index
@@ -128,9 +126,7 @@ class PublishedGraphDQN(AbstractPublishedHunter):
 
     network: ClassVar[str] = "graph-dqn"
     names: tuple[str, ...] = eqx.field(static=True, default=("graph-dqn",))
-    sentences: tuple[str, ...] = eqx.field(
-        static=True, default=("The authors' graph network with memory, trained by Q-learning.",)
-    )
+    sentences: ClassVar[tuple[str, ...]] = ("The authors' graph network with memory, trained by Q-learning.",)
 
     def member(self, index: Int[Array, ""]) -> GraphAgent:
         return self.member_in(index, jnp.zeros((), jnp.int32))

@@ -15,6 +15,8 @@ from openteam.models.layers import MLP
 from openteam.models.lstm import squash
 from openteam.teammates.authors.store import State
 
+Numbers = Array | np.ndarray  # weights are constants of the programs they are part of
+
 
 def stacked(trees: Sequence[Any]) -> Any:
     """Networks of equal shapes as one, with a leading axis."""
@@ -34,9 +36,9 @@ def mlp(state: State, names: Sequence[str], *sizes: int) -> MLP:
 class Recurrent(eqx.Module):
     """A long short-term memory without the gates that ours keeps for its gradient."""
 
-    inputs: Any  # [in, gates]
-    hidden: Any  # [width, gates]
-    bias: Any
+    inputs: Float[Numbers, "in gates"]
+    hidden: Float[Numbers, "width gates"]
+    bias: Float[Numbers, "gates"]
 
     @classmethod
     def of(cls, state: State, name: str) -> Recurrent:
