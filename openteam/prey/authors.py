@@ -22,8 +22,23 @@ REACH = 8  # cells ahead and to either side
 ROWS, COLUMNS = REACH + 1, 2 * REACH + 1
 FREE, HUNTER, LIVE, OUTSIDE = (0, 0, 0), (255, 255, 255), (255, 0, 0), (0, 0, 255)
 EPSILON = 1e-5
-Norm = tuple[Float[Numbers, "channels"], Float[Numbers, "channels"]]
-"""Scale and shift of channels."""
+
+
+class ChannelNorm(eqx.Module):
+    """Batch normalisation with the statistics that it has collected; the convolution's bias is part of its shift."""
+
+    scale: Float[Numbers, "channels"]
+    shift: Float[Numbers, "channels"]
+
+    @classmethod
+    def of(cls, state: State, number: int) -> ChannelNorm:
+        """The one after the convolution of that number."""
+        name = f"bn{number}"
+        scale = state[f"{name}.weight"] / np.sqrt(state[f"{name}.running_var"] + EPSILON)
+        return cls(scale, state[f"{name}.bias"] + (state[f"conv{number}.bias"] - state[f"{name}.running_mean"]) * scale)
+
+    def __call__(self, x: Float[Array, "channels rows columns"]) -> Float[Array, "channels rows columns"]:
+        return x * self.scale[:, None, None] + self.shift[:, None, None]
 
 
 class PreyNetwork(eqx.Module):
@@ -31,21 +46,21 @@ class PreyNetwork(eqx.Module):
 
     first: Float[Numbers, "out in 4 4"]
     second: Float[Numbers, "more out 2 2"]
-    norms: tuple[Norm, Norm]
+    norms: tuple[ChannelNorm, ChannelNorm]
     lstm: Recurrent
     head: MLP
 
     @classmethod
     def of(cls, state: State) -> PreyNetwork:
-        """The network with these numbers; batch normalisation uses the statistics it has collected."""
-        norms = channel_norm(state, 1), channel_norm(state, 2)
+        """The network with these numbers."""
+        norms = ChannelNorm.of(state, 1), ChannelNorm.of(state, 2)
         lstm, head = Recurrent.of(state, "lstm"), mlp(state, ("head",), 32)
         return cls(state["conv1.weight"], state["conv2.weight"], norms, lstm, head)
 
     def read(self, frame: Float[Array, "3 rows columns"]) -> Float[Array, "gates"]:
         """What one frame adds to the gates of the memory."""
-        x = jax.nn.relu(scaled(convolve(frame, self.first), self.norms[0]))
-        x = jax.nn.relu(scaled(convolve(largest(x, 3), self.second), self.norms[1]))
+        x = jax.nn.relu(self.norms[0](convolve(frame, self.first)))
+        x = jax.nn.relu(self.norms[1](convolve(largest(x, 3), self.second)))
         return self.lstm.read(largest(x, 2).ravel())
 
     def values(self, frames: Float[Array, "frames gates"]) -> Float[Array, "actions"]:
@@ -54,20 +69,6 @@ class PreyNetwork(eqx.Module):
         for frame in frames:
             hidden, cell = self.lstm.step(hidden, cell, frame)
         return self.head(hidden)
-
-
-def channel_norm(state: State, number: int) -> Norm:
-    """Scale and shift of a convolution's channels: those of batch normalisation, with the convolution's bias."""
-    name = f"bn{number}"
-    scale = state[f"{name}.weight"] / np.sqrt(state[f"{name}.running_var"] + EPSILON)
-    shift = state[f"{name}.bias"] + (state[f"conv{number}.bias"] - state[f"{name}.running_mean"]) * scale
-    return scale.astype(shift.dtype), shift
-
-
-def scaled(x: Float[Array, "channels rows columns"], norm: Norm) -> Float[Array, "channels rows columns"]:
-    """Every channel times its scale, plus its shift."""
-    scale, shift = norm
-    return x * scale[:, None, None] + shift[:, None, None]
 
 
 def convolve(x: Float[Array, "in rows columns"], weight: Float[Numbers, "out in _ _"]) -> Float[Array, "out _ _"]:

@@ -86,14 +86,14 @@ def read(tmp_path, content):
 
 @pytest.mark.parametrize("container", [legacy, zipped])
 def test_both_containers_are_read(container, torch, tmp_path):
-    tree = {"models": [ARRAYS, OrderedDict(a=np.zeros((0, 3), "f4"))], "rms": (None, None), "step": 3}
+    tree = {"models": [ARRAYS, OrderedDict(a=np.zeros((4, 1, 3), "f4"))], "rms": (None, None), "step": 3}
     found = read(tmp_path, container(tree, torch))
     assert (found["rms"], found["step"]) == ([None, None], 3)
     assert list(found["models"][0]) == ["weight", "count", "bias"]
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(found["models"][0][name], array)
         assert found["models"][0][name].dtype == array.dtype
-    assert found["models"][1]["a"].shape == (0, 3)
+    assert found["models"][1]["a"].shape == (4, 1, 3)
 
 
 class Calls:

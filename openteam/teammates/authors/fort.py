@@ -66,12 +66,15 @@ class TeamNetwork(eqx.Module):
         asks, answers, says, hears = weights("messages")
         keep, update = np.split(exact["update.0.weight"].T, 2)
         return cls(
-            mlp(state, ("encoder.0",), 6),
-            mlp(state, ("oppEncoder.0",), 6),
-            *map(cast, (key @ query.T / math.sqrt(len(key)), value @ out)),
-            *map(cast, (asks @ answers.T / math.sqrt(len(asks)), keep, says @ hears @ update)),
-            state["update.0.bias"],
-            mlp(state, ("policy_head.0", "dist.linear"), 128),
+            own=mlp(state, ("encoder.0",), 6),
+            others=mlp(state, ("oppEncoder.0",), 6),
+            attend=cast(key @ query.T / math.sqrt(len(key))),
+            value=cast(value @ out),
+            talk=cast(asks @ answers.T / math.sqrt(len(asks))),
+            keep=cast(keep),
+            message=cast(says @ hears @ update),
+            bias=state["update.0.bias"],
+            head=mlp(state, ("policy_head.0", "dist.linear"), 128),
         )
 
     def __call__(self, own: Rows, others: Rows) -> Float[Array, "rows actions"]:

@@ -22,10 +22,16 @@ class GraphBlock(eqx.Module):
     def of(cls, state: State, name: str, edge: int | None, node: int, shared: int) -> GraphBlock:
         """The block of that name, with inputs of these sizes; the first of a network has no edges to read."""
         made = len(state[f"{name}.fc_edge2.bias"])
-        parts = {"edge": (node, node, shared), "node": (node, made, shared), "u": (made, made, shared)}
-        if edge is not None:
-            parts["edge"] = (edge, *parts["edge"])
-        return cls(*(mlp(state, (f"{name}.fc_{part}", f"{name}.fc_{part}2"), *parts[part]) for part in parts))
+        ends = (node, node, shared)
+
+        def network(part: str, *sizes: int) -> MLP:
+            return mlp(state, (f"{name}.fc_{part}", f"{name}.fc_{part}2"), *sizes)
+
+        return cls(
+            edge=network("edge", *ends) if edge is None else network("edge", edge, *ends),
+            node=network("node", node, made, shared),
+            shared=network("u", made, made, shared),
+        )
 
     def __call__(
         self,

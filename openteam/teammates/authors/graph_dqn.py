@@ -53,10 +53,12 @@ class GraphDQN(eqx.Module):
     def of(cls, state: State) -> GraphDQN:
         """The network with these numbers."""
         return cls(
-            GraphBlock.of(state, "GNBlock", None, 2, 12),
-            *(Recurrent.of(state, f"GraphLSTM.lstm_{part}") for part in ("edge", "node", "u")),
-            GraphBlock.of(state, "GNBlock2", WIDTH, WIDTH, WIDTH),
-            mlp(state, ("pre_q_net", "q_net"), 30),
+            first=GraphBlock.of(state, "GNBlock", None, 2, 12),
+            edge=Recurrent.of(state, "GraphLSTM.lstm_edge"),
+            node=Recurrent.of(state, "GraphLSTM.lstm_node"),
+            shared=Recurrent.of(state, "GraphLSTM.lstm_u"),
+            second=GraphBlock.of(state, "GNBlock2", WIDTH, WIDTH, WIDTH),
+            head=mlp(state, ("pre_q_net", "q_net"), 30),
         )
 
     def start(self, places: int) -> GraphMemory:

@@ -11,6 +11,7 @@ from openteam.core.view import viewer_first
 from openteam.errors import UserError
 from openteam.task import Task
 from openteam.tasks import TASKS
+from openteam.teammates import Pool
 from openteam.teammates.authors.actor_critic import PublishedForagers, list_agents
 from openteam.teammates.authors.fort import FortAgent, PublishedFort, TeamNetwork, blank_bodies, both_sides, look
 from openteam.teammates.authors.graph_dqn import GraphDQN, GraphMemory, LSTMMemory, carry
@@ -204,7 +205,7 @@ def test_the_released_numbers_of_types_are_drawn():
 def test_agents_of_another_world_or_of_no_name_are_refused():
     task = TASKS["lbf-authors"]()
     with pytest.raises(UserError, match="PublishedGraphDQN hunts two prey in Wolfpack"):
-        Task(task.world, task.openness, TASKS["wolfpack-authors"]().pool)
+        Task(task.world, task.openness, Pool((PublishedGraphDQN(),)))
     with pytest.raises(UserError, match=r"names are of a2c-0, .*; got a2c-10"):
         PublishedForagers(("a2c-10",))
 
