@@ -28,3 +28,38 @@ def users_env(tmp_path_factory) -> dict[str, str]:
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     return os.environ | {"XDG_CACHE_HOME": str(shared / "cache"), "COLUMNS": "200"}
+
+
+@pytest.fixture(scope="session")
+def made_up_authors(tmp_path_factory) -> str:
+    """A data folder into which agents with made-up numbers were imported as the authors'."""
+    import numpy as np
+
+    from openteam.teammates.authors.published import GROUPS, used
+    from openteam.teammates.authors.store import write_group
+
+    folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(folder))
+        for group, published in GROUPS.items():
+            agents = {
+                file.member: {
+                    part: {name: draw(rng, name, shape) for name, shape in used(file.network).items()}
+                    for part in file.parts
+                }
+                for file in published.files
+            }
+            write_group(group, agents, {})
+    return str(folder)
+
+
+def draw(rng, name: str, shape: tuple[int, ...]):
+    """Numbers of about the size that trained ones have; variances are positive."""
+    numbers = rng.normal(size=shape).astype("float32") / max(shape[-1:] or (1,)) ** 0.5
+    return abs(numbers) + 0.5 if "var" in name else numbers
+
+
+@pytest.fixture
+def authors_imported(made_up_authors, monkeypatch) -> None:
+    """Commands and tasks find the made-up agents."""
+    monkeypatch.setenv("XDG_DATA_HOME", made_up_authors)

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from openteam.errors import UserError
+from openteam.storage.imported import check_imported
 
 FILE = Path(__file__).with_suffix(".json")
 
@@ -29,6 +30,8 @@ class TaskEntry:
     drawable: bool
     settings: Mapping[str, str]
     """Of every flag without its dashes what it expects, such as INT; flags that expect nothing have ''."""
+    imports: str | None
+    """The authors' agents that it plays with and that must have been imported, such as 'wolfpack'."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,11 @@ def catalogue() -> Catalogue:
 
 
 def check_task(name: str) -> None:
-    """Raise unless there is a task of that name. What is in a module of the user's is left to the registry."""
+    """Raise unless there is a task of that name, with all it needs. A module of the user's is left to the registry."""
     check_name("task", name, catalogue().tasks)
+    ours = catalogue().tasks.get(name)
+    if ours is not None and ours.imports is not None:
+        check_imported(ours.imports, f"'{name}'")
 
 
 def check_algorithm(name: str) -> None:

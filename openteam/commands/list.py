@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openteam.catalogue import catalogue
+from openteam.storage.imported import is_imported
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,8 @@ class List:
             table = Table("task", "splits", "what it is", title="Tasks")
             for name, task in catalogue().tasks.items():
                 what = task.what if task.drawable else f"{task.what} Cannot be drawn."
+                if task.imports is not None and not is_imported(task.imports):
+                    what = f"{what} Not imported yet: openteam teammates import FOLDER."
                 table.add_row(name, ", ".join(task.splits), what)
             console.print(table)
             console.print("Their teammates: openteam teammates list TASK")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from openteam.algorithms.ppo import PPO
 from openteam.algorithms.presets import ippo
 from openteam.analysis.duels import duels
 from openteam.analysis.skills import measure, play_type, types_of
+from openteam.catalogue import catalogue
 from openteam.commands.parts import CONFIG
 from openteam.commands.running import run_with_bar
 from openteam.commands.teammates import TASKS, Add, Check, Clone, Duel, ListTypes, TrainTeammate, folder_of
@@ -25,6 +27,7 @@ from openteam.errors import UserError
 from openteam.models.policy import NetworkPolicy
 from openteam.registry import make
 from openteam.storage.checkpoint import read_header
+from openteam.storage.imported import is_imported
 from openteam.storage.policies import checkpoint_of, load
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
@@ -96,7 +99,7 @@ def clone(flags: Clone) -> None:
 
 def list_types(flags: ListTypes) -> None:
     """A table per task."""
-    for name in flags.tasks or TASKS:
+    for name in flags.tasks or available(TASKS):
         task = make(name)
         table = Table("type", "split", "skill", "how it behaves", title=name)
         for one in types_of(task):
@@ -104,6 +107,12 @@ def list_types(flags: ListTypes) -> None:
             figure = f"{played.mean:.2f} ± {played.interval:.2f}" if played else "-"
             table.add_row(one.name, one.split, figure, one.sentence)
         console.print(table)
+
+
+def available(names: Iterable[str]) -> list[str]:
+    """The tasks of these names that can be played, which is all but those with agents that were not imported."""
+    needs = {name: catalogue().tasks[name].imports for name in names}
+    return [name for name, group in needs.items() if group is None or is_imported(group)]
 
 
 def check(flags: Check) -> None:

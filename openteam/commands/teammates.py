@@ -1,4 +1,4 @@
-"""``openteam teammates``: make learned teammate types, list all types, check the learned ones."""
+"""``openteam teammates``: make or import learned teammate types, list all types, check the learned ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from openteam.catalogue import catalogue, check_task, did_you_mean
 from openteam.commands.checks import check_episodes, check_new_run, check_policy, check_tasks
 from openteam.commands.count import Count
 from openteam.commands.flags import check_flags, parse_flags, split_changes
+from openteam.commands.import_teammates import Import
 from openteam.commands.importing import Imports
 from openteam.drawing.figures import check_picture
 from openteam.errors import UserError, check_seed, check_whole
@@ -204,6 +205,7 @@ SUBCOMMANDS: dict[str, type] = {
     "train": TrainTeammate,
     "clone": Clone,
     "add": Add,
+    "import": Import,
     "list": ListTypes,
     "check": Check,
     "duel": Duel,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import tyro
 
 from openteam.algorithms.presets import ALGORITHMS, preset
@@ -23,6 +24,7 @@ from openteam.commands.train import FIRST
 from openteam.core.world import Drawable
 from openteam.task import Task
 from openteam.tasks import TASKS
+from openteam.teammates.authors.store import AbstractPublished
 
 FLAG = re.compile(r"--([\w.-]+)(?: ([A-Z{][^\s,│]*(?:,[^\s│]+)?))?")
 
@@ -45,7 +47,17 @@ def task_entry(build: Callable[[], Task]) -> TaskEntry:
     task = build()
     types = [name for split in task.split_names for name in task.split(split).pool.names]
     drawable = isinstance(task.world, Drawable)
-    return TaskEntry(first_line(build), task.split_names, tuple(dict.fromkeys(types)), drawable, settings("task", task))
+    return TaskEntry(
+        first_line(build), task.split_names, tuple(dict.fromkeys(types)), drawable, settings("task", task),
+        imported_group(task),
+    )  # fmt: skip
+
+
+def imported_group(task: Task) -> str | None:
+    """The imported agents that play a part in a task; those of one world, if any."""
+    parts = jax.tree.leaves(task, is_leaf=lambda part: isinstance(part, AbstractPublished))
+    groups = {part.group for part in parts if isinstance(part, AbstractPublished)}
+    return groups.pop() if groups else None
 
 
 def algorithm_entry(name: str) -> AlgorithmEntry:

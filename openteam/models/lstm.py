@@ -49,7 +49,7 @@ class LSTM(eqx.Module):
         return LSTMState(o * jnp.tanh(cell), cell, gates)
 
 
-def squash(before: Float[Array, "rows gates"]) -> Float[Array, "rows gates"]:
+def squash(before: Float[Array, "*rows gates"]) -> Float[Array, "*rows gates"]:
     """Sigmoid for input, forget and output, tanh for the candidate, in one pass: sigmoid(x) = (1 + tanh(x/2)) / 2."""
     is_candidate = jnp.arange(before.shape[-1]) // (before.shape[-1] // 4) == 2
     gain = jnp.where(is_candidate, 1.0, 0.5)

@@ -36,6 +36,7 @@ def test_every_class_of_the_table_is_found_and_gets_its_name_back():
         assert name_of_class(class_of_name(f"openteam:{name}")) == f"openteam:{name}"
 
 
+@pytest.mark.usefixtures("authors_imported")
 @pytest.mark.parametrize("build", [*TASKS.values(), *ALGORITHMS.values()], ids=[*TASKS, *ALGORITHMS])
 def test_every_preset_is_made_of_classes_of_the_table_and_comes_back(build):
     value = build()

@@ -1,4 +1,7 @@
-"""The named tasks. ``<task>`` follows the paper's text, ``<task>-released`` its released code."""
+"""The named tasks. ``<task>`` follows the paper's text, ``<task>-released`` its released code.
+
+``<task>-authors`` is the latter with the agents that the authors published, which must have been imported.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,14 @@ from collections.abc import Callable
 
 from openteam.probes import PROBES, remember_teammate
 from openteam.task import Task
+from openteam.tasks.authors import (
+    fortattack_authors,
+    lbf_authors,
+    lbf_partial_authors,
+    navigation_partial_authors,
+    wolfpack_authors,
+    wolfpack_partial_authors,
+)
 from openteam.tasks.foraging import lbf, lbf_partial, lbf_partial_released, lbf_released
 from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_released
 from openteam.tasks.navigation import navigation_partial, navigation_partial_released, navigation_practice
@@ -27,12 +38,18 @@ TASKS: dict[str, Callable[[], Task]] = {
     "wolfpack-evaders": wolfpack_evaders,
     "fortattack": fortattack,
     "fortattack-released": fortattack_released,
+    "lbf-authors": lbf_authors,
+    "wolfpack-authors": wolfpack_authors,
+    "fortattack-authors": fortattack_authors,
     "lbf-partial": lbf_partial,
     "lbf-partial-released": lbf_partial_released,
     "wolfpack-partial": wolfpack_partial,
     "wolfpack-partial-released": wolfpack_partial_released,
     "navigation-partial": navigation_partial,
     "navigation-partial-released": navigation_partial_released,
+    "lbf-partial-authors": lbf_partial_authors,
+    "wolfpack-partial-authors": wolfpack_partial_authors,
+    "navigation-partial-authors": navigation_partial_authors,
     "evasion": evasion,
     "fortattack-duel": fortattack_duel,
     "navigation-practice": navigation_practice,

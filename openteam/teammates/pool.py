@@ -36,6 +36,16 @@ class AbstractFamily(AbstractChecked):
     def member(self, index: Int[Array, ""]) -> AbstractPolicy:
         """The member with a number that may be known only at run time."""
 
+    def act(
+        self, keys: Key[Array, "slots"], index: Int[Array, "slots"], memory: PyTree[Any], views: View
+    ) -> tuple[Int[Array, "slots"], PyTree[Any]]:
+        """The actions and memories of all slots, if each had the member ``index`` says; each sees its own view."""
+
+        def act(key: Array, index: Array, memory: Any, view: View) -> Any:
+            return self.member(index).act(key, memory, view)
+
+        return jax.vmap(act)(keys, index, memory, views)
+
 
 class Pool(AbstractChecked):
     """All types a teammate can have, numbered through its families. Every draw is uniform."""
@@ -102,11 +112,7 @@ class Pool(AbstractChecked):
         for number, family in enumerate(self.families):
             mine = (type_ids >= first) & (type_ids < first + family.size)
             index = jnp.clip(type_ids - first, 0, family.size - 1)
-
-            def act(key: Array, index: Array, memory: Any, view: View, family: AbstractFamily = family) -> Any:
-                return family.member(index).act(key, memory, view)
-
-            chosen, remembered = jax.vmap(act)(keys[number], index, memory[number], views)
+            chosen, remembered = family.act(keys[number], index, memory[number], views)
             actions = jnp.where(mine, chosen, actions)
             memories.append(remembered)
             first += family.size

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int, Key, PyTree
 
 from openteam.core.checked import AbstractChecked
 from openteam.errors import check_not_negative
@@ -22,9 +23,18 @@ class AbstractPrey(AbstractChecked):
     def check(self, prey: int) -> None:
         """Raise a ``UserError`` if this number of prey cannot follow this policy."""
 
+    def start(self) -> PyTree[Any]:
+        """What all prey remember before an episode; nothing, unless they have a memory."""
+        return ()
+
+    def watch(self, state: WolfpackState, size: int) -> PyTree[Any]:
+        """What they remember after they have seen this state, in which ``prey_memory`` is what they did before."""
+        del size
+        return state.prey_memory
+
     @abstractmethod
     def act(self, key: Key[Array, ""], state: WolfpackState, size: int) -> Int[Array, "prey"]:
-        """One of ``PREY_ACTION_NAMES`` for every prey."""
+        """One of ``PREY_ACTION_NAMES`` for every prey. ``state.prey_memory`` includes what they see now."""
 
 
 class RandomPrey(AbstractPrey):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, PyTree
 
 from openteam.core.world import AbstractWorldState
 
@@ -24,6 +26,7 @@ class WolfpackState(AbstractWorldState):
     facing: Int[Array, "prey"]
     captured: Bool[Array, "prey"]  # in the last step; it stays where it was caught and comes back in the next one
     shown: Bool[Array, "prey"]  # False only in states made by a partial view
+    prey_memory: PyTree[Any] = ()  # what the prey remember, if they do
 
 
 def displacement(direction: Int[Array, "*n"]) -> Int[Array, "*n 2"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -44,12 +46,14 @@ class Wolfpack(AbstractWorld[WolfpackState]):
         return len(ACTION_NAMES)
 
     def start(self, key: Key[Array, ""], present: Bool[Array, "slots"]) -> WolfpackState:
-        return start_state(key, present, self.prey, self.size)
+        state = start_state(key, present, self.prey, self.size)
+        return dataclasses.replace(state, prey_memory=self.behaviour.start())
 
     def step(
         self, key: Key[Array, ""], state: WolfpackState, actions: Int[Array, "slots"]
     ) -> tuple[WolfpackState, Float[Array, "slots"], Bool[Array, ""]]:
         k_prey, k_respawn = jax.random.split(key)
+        state = dataclasses.replace(state, prey_memory=self.behaviour.watch(state, self.size))
         prey_actions = self.behaviour.act(k_prey, state, self.size)
         before = respawn(k_respawn, state, self.size)
         after = transition(before, actions, prey_actions, self.size)

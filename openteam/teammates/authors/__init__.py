@@ -1,0 +1,1 @@
+"""Agents that the paper's authors published with their code, read from a user's own copy of it."""
