@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-STEPS, EVERY, EPISODES = 8192, 2048, 64
+STEPS, EVERY, EPISODES = 32_768, 4_096, 64
 KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
 DISTURBANCES = [(KILL, "anywhere"), (INTERRUPT, "anywhere"), (KILL, "evaluating"), (INTERRUPT, "evaluating"),
                 (KILL, "writing"), (INTERRUPT, "writing")]  # fmt: skip
@@ -34,13 +35,13 @@ def main(task: str, algorithms: str, *plan: str) -> None:
         names = algorithms.split(",")
         for several in [[name] for name in names] + [names for _ in plan]:
             label = f"plan of {', '.join(several)}" if len(several) > 1 else several[0]
-            whole = Path(folder) / label.replace(" ", "-") / "whole"
-            begin = beginning(task, several, whole)
-            seconds = finish(begin, cores)
+            whole, again = (Path(folder) / label.replace(" ", "-") / name for name in ("whole", "again"))
+            finish(beginning(task, several, whole), cores)
+            seconds = finish(beginning(task, several, again), cores)  # nothing left to compile
             for used in (cores[:1], cores):
                 out = whole.with_name(f"on-{len(used)}")
-                left = disturbed(beginning(task, several, out), out, used, seconds)
-                print(f"{task} {label}, {len(used)} cores: {left}; {difference(out, whole)}", flush=True)
+                hits = disturbed(beginning(task, several, out), out, used, seconds, whole)
+                print(f"{task} {label}, {len(used)} cores: {hits}; {difference(out, whole)}", flush=True)
 
 
 def beginning(task: str, algorithms: list[str], out: Path) -> list[str]:
@@ -55,10 +56,11 @@ def beginning(task: str, algorithms: list[str], out: Path) -> list[str]:
     return ["plan", str(out.with_suffix(".json"))]
 
 
-def disturbed(begin: list[str], out: Path, cores: list[int], seconds: float) -> str:
+def disturbed(begin: list[str], out: Path, cores: list[int], seconds: float, whole: Path) -> str:
     """Signals one after another, each followed by a resumption, then the end. Says where they hit."""
-    chance, hits = random.Random(str(out)), []
-    for number, where in DISTURBANCES:
+    chance, hits, left = random.Random(str(out)), [], list(DISTURBANCES)
+    while left:
+        number, where = left[0]
         words = begin if begin[0] == "plan" or not (out / "config.json").exists() else ["resume", str(out)]
         process = start(words, cores)
         moment = anywhere(seconds * chance.uniform(0.1, 0.8)) if where == "anywhere" else MOMENTS[where](out)
@@ -67,11 +69,15 @@ def disturbed(begin: list[str], out: Path, cores: list[int], seconds: float) -> 
         if process.poll() is None:
             os.killpg(process.pid, number)
             hits.append(f"{number.name} {where} at step {last_step(out)}")
+            left.pop(0)
         _, errors = process.communicate()
         if number == INTERRUPT and ("Traceback" in errors or process.returncode not in (0, 2)):
             sys.exit(f"{words}: exit code {process.returncode}, {errors}")
-    finish(begin if begin[0] == "plan" else ["resume", str(out)], cores)
-    return "; ".join(hits)
+        if process.returncode == 0:  # it was faster than the signal: begin another one
+            hits.append(f"ended with {difference(out, whole)}")
+            shutil.rmtree(out)
+    finish(begin if begin[0] == "plan" or not out.exists() else ["resume", str(out)], cores)
+    return ", ".join(hits)
 
 
 def anywhere(seconds: float) -> Iterator[bool]:
