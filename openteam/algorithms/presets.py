@@ -27,12 +27,17 @@ from openteam.models.joint_value import PerEdge, Signed, Star
 
 def gpl_q() -> AbstractLearner:
     """Graph-based Policy Learning with Q-learning: greedy, explores by chance."""
+    return GPL(control=QLearning(), forgets_unseen=True)
+
+
+def gpl_q_remembers() -> AbstractLearner:
+    """GPL-Q that keeps its memory of teammates out of sight, which the paper's loses."""
     return GPL(control=QLearning())
 
 
 def gpl_spi() -> AbstractLearner:
     """Graph-based Policy Learning with soft policy iteration: explores by a temperature that falls."""
-    return GPL(control=SoftPolicyIteration())
+    return GPL(control=SoftPolicyIteration(), forgets_unseen=True)
 
 
 def ql() -> AbstractLearner:
@@ -186,6 +191,7 @@ def ippo() -> PPO:
 
 ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {
     "gpl-q": gpl_q,
+    "gpl-q-remembers": gpl_q_remembers,
     "gpl-spi": gpl_spi,
     "ql": ql,
     "ql-am": ql_am,

@@ -10,6 +10,7 @@ from openteam.errors import UserError
 from openteam.storage.changes import describe, differences, short_class
 from openteam.storage.config import from_json, to_json
 from openteam.tasks import TASKS
+from openteam.views import FullView
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,11 @@ class Labels:
             self.tasks[name] = to_json(TASKS[name]()) if name in TASKS else config
         return Label(name, describe(differences(config, self.tasks[name])))
 
-    def algorithm(self, config: dict[str, Any]) -> Label:
-        """The preset with the fewest other parts, then with the fewest other fields."""
+    def algorithm(self, config: dict[str, Any], task: dict[str, Any]) -> Label:
+        """The preset with the fewest other parts, then with the fewest other fields that matter in this task."""
         config = with_defaults(config)
+        if short_class(task["view"]["class"]) == FullView.__name__:  # nobody is ever out of sight
+            config.pop("forgets_unseen", None)
         kin = {name: preset for name, preset in self.algorithms.items() if preset["class"] == config["class"]}
         if not kin:
             reference = self.strangers.setdefault(config["class"], config)
@@ -64,4 +67,4 @@ def with_defaults(config: dict[str, Any]) -> dict[str, Any]:
     try:
         return to_json(from_json(config))
     except UserError:
-        return config
+        return dict(config)
