@@ -17,7 +17,9 @@ from openteam.models.actor_critic import SetNetworks
 from openteam.models.agent import AgentModelSizes
 from openteam.models.attention_head import AttentionHead
 from openteam.models.belief.existence import AssumedExistence, SampledExistence
+from openteam.models.belief.latent_models import ParticleModels
 from openteam.models.belief.particle_belief import ParticleSizes
+from openteam.models.belief.particle_weight import ParticleWeights
 from openteam.models.belief.recurrent import AutoencoderSizes
 from openteam.models.belief.resampling import Systematic
 from openteam.models.coordination_graph import CoordinationGraph
@@ -149,10 +151,14 @@ def vae_gpl_released() -> AbstractLearner:
 
 
 def pf_gpl_released() -> AbstractLearner:
-    """PF-GPL with the sizes and weights of the released code."""
+    """PF-GPL with the distributions, losses, sizes and weights of the released code."""
+    models = ParticleModels(
+        spread_floor=0.0, spread_offset=0.0, types_in_states=True, score_function=True, bernoulli_visibility=True
+    )
     belief = ParticleFilter(
         resampling=Systematic(), over_slots="mean", learned_spread=False, belief_weight=0.5, state_weight=0.5,
         existence_weight=5.0, sizes=ParticleSizes(encoding=70, state=100, type_size=100, width=100),
+        weights=ParticleWeights(over_shared="mean"), models=models, entropy_weight=0.05, detached_state=True,
     )  # fmt: skip
     return BeliefGPL(
         belief=belief, agent_model_weight=0.5, pairwise=PerEdge(6), utility_width=70,
