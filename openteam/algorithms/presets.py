@@ -181,6 +181,11 @@ def ppo() -> AbstractLearner:
     return PPO()
 
 
+def ppo_large_batches() -> AbstractLearner:
+    """PPO with minibatches of 1,024 decisions instead of 64, and so fewer and steadier steps."""
+    return PPO(minibatches=32)
+
+
 def dvrl() -> AbstractLearner:
     """Deep Variational RL: a single agent that acts on the belief of a particle filter, for teams of limited size."""
     return DVRL()
@@ -219,6 +224,7 @@ ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {
     "vae-gpl-released": vae_gpl_released,
     "pf-gpl-released": pf_gpl_released,
     "ppo": ppo,
+    "ppo-large-batches": ppo_large_batches,
     "dvrl": dvrl,
     "ippo": ippo,
 }

@@ -74,7 +74,9 @@ def updates_ahead(folder) -> tuple[int, int]:
     return rows, checkpoint
 
 
-PARTS_OF_OTHERS = ("gpl-spi", "ql", "gnn", "ciao-c", "vae-gpl", "pf-gpl-1", "pf-gpl-5")
+PARTS_OF_OTHERS = (
+    "gpl-spi", "gpl-q-remembers", "ql", "gnn", "ciao-c", "vae-gpl", "pf-gpl-1", "pf-gpl-5", "ppo-large-batches",
+)  # fmt: skip
 NAMES = [name for name in ALGORITHMS if name not in PARTS_OF_OTHERS and not name.endswith(("-paper", "-released"))]
 """All but those that keep nothing, and learn nothing, that another one here does not."""
 

@@ -13,10 +13,10 @@ from openteam.core import random
 from openteam.core.memory import permute
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
 from openteam.models.agent import AgentModelSizes
-from openteam.models.belief.hypotheses import preprocess
-from openteam.models.belief.particle_belief import ParticleBelief, ParticleSizes, hypotheses
 from openteam.models.belief.gaussian import normal_divergence, normal_log_density
+from openteam.models.belief.hypotheses import preprocess
 from openteam.models.belief.latent_models import ParticleModels
+from openteam.models.belief.particle_belief import ParticleBelief, ParticleSizes, hypotheses
 from openteam.models.belief.particle_weight import ParticleWeights, action_weight, observation_weight
 from openteam.models.belief.particles import Guess, recall, remember, swap_axes
 from openteam.models.belief.resampling import Multinomial, Systematic, log_mean_exp
@@ -28,7 +28,7 @@ NO, YES = jnp.zeros((), bool), jnp.ones((), bool)
 RELEASED = ParticleModels(0.0, 0.0, types_in_states=True, score_function=True, bernoulli_visibility=True)
 
 
-def make(particles=2, over_slots="sum", weights=ParticleWeights(), models=ParticleModels()):  # noqa: B008
+def make(particles=2, over_slots="sum", weights=ParticleWeights(), models=ParticleModels()):
     return ParticleBelief(
         random.key(0), SPEC, Multinomial(), particles=particles, over_slots=over_slots, learned_spread=True,
         sizes=ParticleSizes(encoding=5, state=3, type_size=4, width=6), agent=AgentModelSizes(5, 5, 5),
