@@ -114,8 +114,8 @@ class DVRL(AbstractLearner):
     """Steps of each environment between two updates."""
     gradient_steps: int | None = eqx.field(static=True, default=None)
     """How many steps gradients lead back, at least ``update_every``, which None stands for. The authors' code keeps its
-    graph for five updates, 25 steps. Here steps of earlier chunks are repeated with today's parameters, and their losses
-    do not count again."""
+    graph for five updates, 25 steps. Here steps of earlier chunks are repeated with today's parameters; their losses do
+    not count again."""
     order_free: bool = eqx.field(static=True, default=False)
     """Encode the set of particles without regard to their order, which means nothing after resampling. The paper's
     fully connected network and the authors' GRU both depend on it."""

@@ -53,7 +53,7 @@ class PPO(AbstractLearner):
     epochs: int = eqx.field(static=True, default=10)
     """How often an update goes through all its decisions."""
     minibatches: int = eqx.field(static=True, default=512)
-    """Optimiser steps per epoch; a divisor of envs times update_every. There are 64 decisions in each, as in the paper."""
+    """Optimiser steps per epoch; a divisor of envs times update_every. Each has the paper's 64 decisions."""
     learning_rate: Schedule = Schedule(3e-4, 3e-4)
     """Adam's step size."""
     discount: float = eqx.field(static=True, default=0.99)

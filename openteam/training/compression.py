@@ -13,10 +13,10 @@ Learner = TypeVar("Learner", bound=AbstractLearner)
 def compressed(learner: Learner, steps: int, reference: int) -> Learner:
     """The learner of a run of ``steps`` that stands for one of ``reference``: target_rate times reference / steps.
 
-    Every schedule is a function of a run's progress, so a short run has the whole of it. A target network is not: it
-    moves by a fixed fraction per update, and with the paper's 0.001 a quarter of the paper's 6.4 million steps are 25 of
-    its time constants instead of 100. At 0.004 they are 100 again. A learner without a target network, or a run that is
-    no shorter than the reference, stays as it is; what a run's configuration says is the rate that was used.
+    Every schedule is a function of a run's progress, so a short run has the whole of it. A target network moves by a
+    fixed fraction per update instead: with the paper's 0.001, a quarter of the paper's 6.4 million steps are 25 of its
+    time constants, not 100; with 0.004 they are 100 again. A learner without a target network, or a run no shorter than
+    the reference, stays as it is. What a run's configuration says is the rate that was used.
     """
     rate = getattr(learner, "target_rate", None)
     if rate is None or steps >= reference:
