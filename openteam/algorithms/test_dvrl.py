@@ -106,6 +106,7 @@ def test_steps_of_an_earlier_chunk_have_gradients_too_and_are_kept_for_the_next(
     state, chunk, _ = rollout
     half = LEARNER.update_every // 2
     steps = recorded_steps(state.model, chunk)
+    steps = eqx.tree_at(lambda s: s.starts, steps, jnp.zeros_like(steps.starts))  # all of one episode
     first, last = (jax.tree.map(lambda leaf, part=part: leaf[part], steps) for part in (slice(half), slice(half, None)))
     long = dataclasses.replace(LEARNER, update_every=half, gradient_steps=2 * half)
     blank = jax.tree.map(lambda leaf: jnp.stack([leaf] * LEARNER.envs), long.context(state, 3))
