@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from openteam.models.agent import AgentModelSizes
     from openteam.models.attention_head import AttentionHead
     from openteam.models.belief.existence import AssumedExistence, ExpectedExistence, SampledExistence
+    from openteam.models.belief.latent_models import ParticleModels
     from openteam.models.belief.particle_belief import ParticleSizes
+    from openteam.models.belief.particle_weight import ParticleWeights
     from openteam.models.belief.recurrent import AutoencoderSizes
     from openteam.models.belief.resampling import Multinomial, Systematic
     from openteam.models.coordination_graph import CoordinationGraph
@@ -103,7 +105,9 @@ __all__ = [
     "Navigators",
     "Observation",
     "ParticleFilter",
+    "ParticleModels",
     "ParticleSizes",
+    "ParticleWeights",
     "PerEdge",
     "Pool",
     "QLearning",
@@ -173,7 +177,9 @@ _HOMES = {
         "models.agent": "AgentModelSizes",
         "models.attention_head": "AttentionHead",
         "models.belief.existence": "AssumedExistence ExpectedExistence SampledExistence",
+        "models.belief.latent_models": "ParticleModels",
         "models.belief.particle_belief": "ParticleSizes",
+        "models.belief.particle_weight": "ParticleWeights",
         "models.belief.recurrent": "AutoencoderSizes",
         "models.belief.resampling": "Multinomial Systematic",
         "models.coordination_graph": "CoordinationGraph",

@@ -7,6 +7,7 @@ with those of everybody else marginalised by the agent model.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal
 
 import equinox as eqx
@@ -90,6 +91,7 @@ class BeliefGPL(AbstractTDLearner):
         return BeliefPolicy(model, self.control, progress, self.mask_illegal)
 
     def frozen(self, model: BeliefModel) -> BeliefPolicy:
+        model = BeliefModel(self.belief.frozen(model.belief), model.value, model.spec)
         return BeliefPolicy(model, None, jnp.ones(()), self.mask_illegal)
 
     def context(self, state: TrainState, slots: int) -> tuple[()]:
@@ -233,7 +235,7 @@ def explain(
     weight, actions = hypotheses.weight, jax.nn.softmax(hypotheses.logits)
     utilities = jax.vmap(model.value)(hypotheses.representation)
     pairs = jax.vmap(lambda one: one.pairs())(utilities)
-    state = model.belief.decode(hypotheses)
+    state, terms = model.belief.decode(hypotheses), hypotheses.terms
 
     def mean(leaf: Float[Array, "samples *rest"]) -> Float[Array, "*rest"]:
         return jnp.tensordot(weight, leaf, 1)
@@ -244,6 +246,13 @@ def explain(
         pairwise=mean(pairs),
         predicted=mean(actions),
         types=mean(hypotheses.representation),
-        belief=Belief(weight, hypotheses.exists, actions, state.rows[..., :-1], state.shared),
+        belief=Belief(
+            weight,
+            hypotheses.exists,
+            actions,
+            state.rows[..., :-1],
+            state.shared,
+            None if terms is None else {part.name: getattr(terms, part.name) for part in dataclasses.fields(terms)},
+        ),
         probabilities=probabilities,
     )

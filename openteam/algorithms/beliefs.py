@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 from jaxtyping import Array, Key
@@ -13,7 +14,9 @@ from openteam.errors import check_not_negative, check_positive
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.existence import AbstractExistenceRule, ExpectedExistence
 from openteam.models.belief.hypotheses import AbstractBelief
+from openteam.models.belief.latent_models import ParticleModels
 from openteam.models.belief.particle_belief import ParticleBelief, ParticleSizes
+from openteam.models.belief.particle_weight import ParticleWeights
 from openteam.models.belief.posterior import Gaussian, Point, Reduction
 from openteam.models.belief.recurrent import AutoencoderSizes, RecurrentBelief
 from openteam.models.belief.resampling import AbstractResampling, Multinomial
@@ -35,6 +38,10 @@ class AbstractBeliefSettings(AbstractChecked):
     @abstractmethod
     def build(self, key: Key[Array, ""], spec: Spec, agent: AgentModelSizes) -> AbstractBelief:
         """The belief with new parameters; its models of actions have these sizes."""
+
+    @abstractmethod
+    def frozen(self, belief: Any) -> Any:
+        """A belief that was built by this, as a frozen policy holds it."""
 
 
 class Autoencoder(AbstractBeliefSettings):
@@ -71,6 +78,9 @@ class Autoencoder(AbstractBeliefSettings):
         return RecurrentBelief(
             key, spec, Point(), self.existence, sizes=self.sizes, learned_spread=self.learned_spread, agent=agent
         )
+
+    def frozen(self, belief: RecurrentBelief) -> RecurrentBelief:
+        return belief
 
 
 class VariationalAutoencoder(AbstractBeliefSettings):
@@ -117,6 +127,9 @@ class VariationalAutoencoder(AbstractBeliefSettings):
             key, spec, posterior, self.existence, sizes=self.sizes, learned_spread=self.learned_spread, agent=agent
         )
 
+    def frozen(self, belief: RecurrentBelief) -> RecurrentBelief:
+        return belief
+
 
 class ParticleFilter(AbstractBeliefSettings):
     """PF-GPL: particles, each with a joint value of its own."""
@@ -137,10 +150,18 @@ class ParticleFilter(AbstractBeliefSettings):
     """Weight of reconstructing the true state, which only training may read."""
     existence_weight: float = eqx.field(static=True, default=0.02)
     """Weight of the log likelihood of who exists, under the proposal."""
+    weights: ParticleWeights = ParticleWeights()
+    """What particles are weighed by."""
+    models: ParticleModels = ParticleModels()
+    """What the distributions of particles are like."""
+    entropy_weight: float = eqx.field(static=True, default=0.0)
+    """Weight of a bonus for the entropy of the proposed actions; 0.05 in the released code."""
+    detached_state: bool = eqx.field(static=True, default=False)
+    """Reconstructing the true state trains its decoder only (the released code), not what particles say (the paper)."""
 
     def __check_init__(self) -> None:
         check_positive(self, "particles")
-        check_not_negative(self, "belief_weight", "state_weight", "existence_weight")
+        check_not_negative(self, "belief_weight", "state_weight", "existence_weight", "entropy_weight")
 
     @property
     def representation_size(self) -> int:
@@ -152,10 +173,16 @@ class ParticleFilter(AbstractBeliefSettings):
             "belief_loss": self.belief_weight,
             "state_loss": self.state_weight,
             "existence_loss": self.existence_weight,
+            "proposal_entropy": -self.entropy_weight,
         }
 
     def build(self, key: Key[Array, ""], spec: Spec, agent: AgentModelSizes) -> ParticleBelief:
         return ParticleBelief(
             key, spec, self.resampling, particles=self.particles, over_slots=self.over_slots, sizes=self.sizes,
-            learned_spread=self.learned_spread, agent=agent,
+            learned_spread=self.learned_spread, agent=agent, weights=self.weights, models=self.models,
+            detached_state=self.detached_state,
         )  # fmt: skip
+
+    def frozen(self, belief: ParticleBelief) -> ParticleBelief:
+        weights = belief.weights
+        return eqx.tree_at(lambda b: b.weights, belief, weights.frozen, is_leaf=lambda part: part is weights)

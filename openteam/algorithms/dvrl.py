@@ -15,8 +15,8 @@ from openteam.algorithms.policy_gradient import entropy, log_probability, n_step
 from openteam.core.learner import AbstractLearner, Metrics, TrainState
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractPolicy, Decision, Explanation
-from openteam.core.types import Chunk, Spec, View, over_chunk
-from openteam.errors import check_in, check_not_negative, check_positive
+from openteam.core.types import NO_ACTION, Chunk, Spec, View, over_chunk
+from openteam.errors import UserError, check_in, check_not_negative, check_positive
 from openteam.models.belief.filter import Filter, FilterNoise, FilterState
 from openteam.models.belief.resampling import effective_sample_size, log_mean_exp
 from openteam.models.fixed_slots import FixedSlots, FlatObservation, fixed_size
@@ -45,6 +45,7 @@ class DVRLModel(eqx.Module):
     actor: Linear
     critic: Linear
     time_limit_terminates: bool = eqx.field(static=True)
+    order_free: bool = eqx.field(static=True, default=False)
 
     def start(self, slots: int) -> Memory[DVRLTeam, Int[Array, "slots"]]:
         order, entry = self.flat.slots.start(slots)
@@ -60,9 +61,26 @@ class DVRLModel(eqx.Module):
         return self.belief(state, latent), state, entry
 
     def belief(self, state: FilterState, latent: Float[Array, "particles hidden"]) -> Float[Array, "belief"]:
-        """[h, phi(z), normalised weight] of all particles, concatenated, through two layers."""
+        """[h, phi(z), normalised weight w] of all particles, concatenated, through two layers.
+
+        If their order must not matter: f_2(sum_k w_k relu(f_1([h_k, phi(z_k), w_k]))), with layers f_1 and f_2.
+        """
         weight = jax.nn.softmax(state.log_weight)[:, None]
-        return self.encoder(jnp.concatenate([state.hidden, latent, weight], -1).reshape(-1))
+        particles = jnp.concatenate([state.hidden, latent, weight], -1)
+        if not self.order_free:
+            return self.encoder(particles.reshape(-1))
+        first, last = self.encoder.layers
+        return last((weight * jax.nn.relu(first(particles))).sum(0))
+
+
+class FilterSteps(eqx.Module):
+    """All that the filter's steps of a rollout depend on, so that they can be repeated with other parameters."""
+
+    before: FilterState  # the particles before each step
+    seen: Float[Array, "*batch inputs"]
+    previous_action: Int[Array, "*batch"]
+    starts: Bool[Array, "*batch"]
+    noise: FilterNoise
 
 
 class DVRLPolicy(AbstractPolicy):
@@ -93,7 +111,14 @@ class DVRL(AbstractLearner):
     envs: int = eqx.field(static=True, default=16)
     """Environments that collect experience side by side."""
     update_every: int = eqx.field(static=True, default=5)
-    """Steps of each environment between two updates; gradients lead back as far."""
+    """Steps of each environment between two updates."""
+    gradient_steps: int | None = eqx.field(static=True, default=None)
+    """How many steps gradients lead back, at least ``update_every``, which None stands for. The authors' code keeps its
+    graph for five updates, 25 steps. Here steps of earlier chunks are repeated with today's parameters; their losses do
+    not count again."""
+    order_free: bool = eqx.field(static=True, default=False)
+    """Encode the set of particles without regard to their order, which means nothing after resampling. The paper's
+    fully connected network and the authors' GRU both depend on it."""
     learning_rate: float = eqx.field(static=True, default=1e-3)
     """RMSProp's step size."""
     discount: float = eqx.field(static=True, default=0.99)
@@ -127,10 +152,19 @@ class DVRL(AbstractLearner):
     def __check_init__(self) -> None:
         check_positive(
             self, "envs", "update_every", "learning_rate", "max_grad_norm", "particles", "observation_width",
-            "action_size", "latent", "hidden", "max_agents",
+            "action_size", "latent", "hidden", "max_agents", "gradient_steps",
         )  # fmt: skip
+        if self.past < 0:
+            raise UserError(
+                f"DVRL's gradient_steps must be at least update_every = {self.update_every}; got {self.gradient_steps}."
+            )
         check_in(self, 0.0, 1.0, "discount")
         check_not_negative(self, "entropy", "value_weight", "belief_weight", "temperature")
+
+    @property
+    def past(self) -> int:
+        """How many steps before a chunk an update repeats."""
+        return 0 if self.gradient_steps is None else self.gradient_steps - self.update_every
 
     @property
     def joint(self) -> bool:
@@ -143,9 +177,10 @@ class DVRL(AbstractLearner):
             k_filter, flat.size(spec), spec.actions, particles=self.particles, latent=self.latent, hidden=self.hidden,
             observation_width=self.observation_width, action_size=self.action_size,
         )  # fmt: skip
-        encoder = MLP(k_encoder, self.particles * (2 * self.hidden + 1), self.hidden, self.hidden)
+        inputs = (1 if self.order_free else self.particles) * (2 * self.hidden + 1)
+        encoder = MLP(k_encoder, inputs, self.hidden, self.hidden)
         heads = Linear(k_actor, self.hidden, spec.actions), Linear(k_critic, self.hidden, 1)
-        model = DVRLModel(flat, particle_filter, encoder, *heads, spec.time_limit_terminates)
+        model = DVRLModel(flat, particle_filter, encoder, *heads, spec.time_limit_terminates, self.order_free)
         model = orthogonal(k_layers, model, HIDDEN_GAIN)
         transition = orthogonal(k_transition, model.filter.transition, 1.0)
         model = eqx.tree_at(lambda m: m.filter.transition, model, transition)
@@ -165,30 +200,45 @@ class DVRL(AbstractLearner):
     def frozen(self, model: DVRLModel) -> DVRLPolicy:
         return DVRLPolicy(model, jnp.asarray(self.temperature), jnp.asarray(self.mask_illegal))
 
-    def context(self, state: TrainState, slots: int) -> tuple[()]:
-        del state, slots
-        return ()
+    def context(self, state: TrainState, slots: int) -> FilterSteps | tuple[()]:
+        """The steps before a chunk that gradients lead back to; before the first, starts of episodes without a view."""
+        del slots
+        if not self.past:
+            return ()
+        before, noise = state.model.filter.start()
+        inputs = len(state.model.filter.observation.layers[0].weights[0])
+        blank = FilterSteps(before, jnp.zeros(inputs), jnp.asarray(NO_ACTION), jnp.ones((), bool), noise)
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.past, *leaf.shape)), blank)
 
     def update(
-        self, key: Key[Array, ""], state: TrainState, context: tuple[()], chunk: Chunk, progress: Float[Array, ""]
-    ) -> tuple[TrainState, tuple[()], Metrics]:
+        self,
+        key: Key[Array, ""],
+        state: TrainState,
+        context: FilterSteps | tuple[()],
+        chunk: Chunk,
+        progress: Float[Array, ""],
+    ) -> tuple[TrainState, FilterSteps | tuple[()], Metrics]:
         del progress
+        steps = with_past(context, recorded_steps(state.model, chunk))
         after, next_value = chunk.next_timesteps, next_values(key, state.model, chunk)
         returns = n_step_returns(after.reward, self.discount * after.discount, after.ends, next_value)
-        (_, metrics), gradient = jax.value_and_grad(self.loss, has_aux=True)(state.model, chunk, returns)
+        (_, metrics), gradient = jax.value_and_grad(self.loss, has_aux=True)(state.model, steps, chunk, returns)
         step, opt_state = self.optimiser.update(gradient, state.opt_state, state.model)
         model: DVRLModel = eqx.apply_updates(state.model, step)
         metrics |= {"gradient_norm": optax.tree.norm(gradient)}
+        if self.past:
+            context = jax.tree.map(lambda leaf: jnp.swapaxes(leaf[-self.past :], 0, 1), steps)
         return TrainState(model, (), opt_state, state.updates + 1), context, metrics
 
     def loss(
-        self, model: DVRLModel, chunk: Chunk, returns: Float[Array, "time envs"]
+        self, model: DVRLModel, steps: FilterSteps, chunk: Chunk, returns: Float[Array, "time envs"]
     ) -> tuple[Float[Array, ""], Metrics]:
         """- (R - V) log p(a) + w_value (R - V)^2 - w_entropy H - w_belief log((1 / K) sum_k w_k), in the mean.
 
-        R - V is a constant in the first term. The last is the evidence lower bound.
+        R - V is a constant in the first term. The last is the evidence lower bound. Of the filter's steps, the last are
+        those of the chunk.
         """
-        filtered, latent = recorded_filter(model, chunk)
+        filtered, latent = jax.tree.map(lambda leaf: leaf[-len(returns) :], repeat_filter(model, steps))
         belief = over_chunk(model.belief)(filtered, latent)
         logits = masked_logits(model.actor(belief), chunk.timesteps.view.obs.legal, self.mask_illegal)
         td_error = returns - model.critic(belief)[..., 0]
@@ -219,14 +269,35 @@ def next_values(key: Key[Array, ""], model: DVRLModel, chunk: Chunk) -> Float[Ar
     return jnp.zeros(chunk.actions.shape).at[steps].set(model.critic(belief)[..., 0])
 
 
-def recorded_filter(model: DVRLModel, chunk: Chunk) -> tuple[FilterState, Float[Array, "time envs particles hidden"]]:
-    """The filter's steps of a rollout, with the noise they had, ready to be differentiated."""
-    view = chunk.timesteps.view
-    seen = over_chunk(model.flat)(view.obs, chunk.memory.slots)
+def recorded_steps(model: DVRLModel, chunk: Chunk) -> FilterSteps:
+    """The filter's steps of a rollout."""
+    view, filtered = chunk.timesteps.view, chunk.memory.team.filter
+    return FilterSteps(
+        jax.tree.map(
+            lambda first, later: jnp.concatenate([first[None], later[:-1]]), chunk.before.team.filter, filtered
+        ),
+        over_chunk(model.flat)(view.obs, chunk.memory.slots),
+        view.previous_action,
+        view.starts,
+        chunk.memory.team.noise,
+    )
+
+
+def with_past(past: FilterSteps | tuple[()], steps: FilterSteps) -> FilterSteps:
+    """Steps ``[time, envs, ...]``, preceded by those of the past, ``[envs, time, ...]``, if there are any."""
+    if isinstance(past, tuple):
+        return steps
+    return jax.tree.map(lambda old, new: jnp.concatenate([jnp.swapaxes(old, 0, 1), new]), past, steps)
+
+
+def repeat_filter(
+    model: DVRLModel, steps: FilterSteps
+) -> tuple[FilterState, Float[Array, "time envs particles hidden"]]:
+    """The filter's steps with the noise they had, ready to be differentiated."""
 
     def step(state: FilterState, now: tuple) -> tuple[FilterState, tuple[FilterState, Array]]:
         after = jax.vmap(model.filter.step)(state, *now)
         return after[0], after
 
-    steps = (seen, view.previous_action, view.starts, chunk.memory.team.noise)
-    return jax.lax.scan(step, chunk.before.team.filter, steps)[1]
+    first = jax.tree.map(lambda leaf: leaf[0], steps.before)
+    return jax.lax.scan(step, first, (steps.seen, steps.previous_action, steps.starts, steps.noise))[1]

@@ -32,6 +32,7 @@ class SlotMemory(eqx.Module):
     value: LSTMState
     agent: LSTMState | None  # None without an agent model, or if it shares the value model's types
     entry: Int[Array, "*batch slots"] | tuple[()]  # its fixed slot; () if the head needs none
+    seen: Bool[Array, "*batch slots"] | tuple[()] = ()  # whether it was in sight; () if that makes no difference
 
 
 class Prediction(eqx.Module):
@@ -47,21 +48,33 @@ class Model(eqx.Module):
     value: ValueModel
     agent: AgentModel | None
     spec: Spec = eqx.field(static=True)
+    forgets_unseen: bool = eqx.field(static=True, default=False)
 
     def start(self, slots: int) -> Memory:
         order, entry = self.value.head.slots.start(slots)
         agent = None if self.agent is None else self.agent.start(slots)
-        return Memory(order, SlotMemory(self.value.types.start(slots), agent, entry))
+        seen = jnp.zeros(slots, bool) if self.forgets_unseen else ()
+        return Memory(order, SlotMemory(self.value.types.start(slots), agent, entry, seen))
 
     def infer(self, memory: Memory, view: View) -> tuple[Float[Array, "slots type"], Prediction, SlotMemory]:
         """The value model's types and all else that one more view says, and what is remembered of it."""
         before = memory.slots
-        types, value = self.value.types.step(before.value, view.obs, view.fresh)
+        fresh = forgotten(before.seen, view)
+        types, value = self.value.types.step(before.value, view.obs, fresh)
         logits, agent = None, None
         if self.agent is not None:
-            logits, agent = self.agent.step(before.agent, types, view.obs, view.fresh)
+            logits, agent = self.agent.step(before.agent, types, view.obs, fresh)
         entry = self.value.head.slots.step(memory.team, before.entry, view.fresh)
-        return types, Prediction(logits, entry), SlotMemory(value, agent, entry)
+        seen = view.obs.visible if self.forgets_unseen else ()
+        return types, Prediction(logits, entry), SlotMemory(value, agent, entry, seen)
+
+
+def forgotten(seen: Bool[Array, "*batch slots"] | tuple[()], view: View) -> Bool[Array, "*batch slots"]:
+    """Slots of which nothing is remembered: fresh ones and, if it is known who was in sight last, all others.
+
+    Where everything is visible both are the same: who was not in sight was not there, and is new.
+    """
+    return view.fresh if isinstance(seen, tuple) else view.fresh | ~seen
 
 
 def team_of(
@@ -119,6 +132,9 @@ class GPL(AbstractTDLearner):
     """Width of the LSTM."""
     type_size: int = eqx.field(static=True, default=70)
     """Length of a type vector."""
+    forgets_unseen: bool = eqx.field(static=True, default=False)
+    """Forget a teammate who is out of sight, as if it had left: to the paper, what partial observability does to a team
+    is "another open process", and the released network clears its memory. In full view it makes no difference."""
 
     def __check_init__(self) -> None:
         check_positive(self, "encoder_width", "hidden", "type_size")
@@ -132,7 +148,8 @@ class GPL(AbstractTDLearner):
                 None if self.shared_types else self.type_inference(k_agent_types, spec),
                 self.agent_model.build(k_actions, self.type_size, spec.actions, self.head.graph),
             )
-        return self.optimiser.start(Model(ValueModel(self.type_inference(k_value_types, spec), network), agent, spec))
+        value = ValueModel(self.type_inference(k_value_types, spec), network)
+        return self.optimiser.start(Model(value, agent, spec, self.forgets_unseen))
 
     def type_inference(self, key: Key[Array, ""], spec: Spec) -> TypeInference:
         return TypeInference(key, spec, encoder_width=self.encoder_width, hidden=self.hidden, type_size=self.type_size)
@@ -152,7 +169,7 @@ class GPL(AbstractTDLearner):
     ) -> tuple[TrainState, LSTMState, Metrics]:
         del key  # nothing in it is random
         views = chunk.sequence.view
-        target_states = state.target.types.unroll(context, views.obs, views.fresh)
+        target_states = state.target.types.unroll(context, views.obs, forgotten(seen_before(chunk, views), views))
 
         def loss(model: Model) -> tuple[Float[Array, ""], Metrics]:
             return self.loss(model, state.target, target_states, chunk, progress)
@@ -208,15 +225,22 @@ def value_of(
     return values.of(actions), values.penalty(actions)
 
 
+def seen_before(chunk: Chunk, views: View) -> Bool[Array, "time envs slots"] | tuple[()]:
+    """Who was in sight before each of these views, the first of which opens the chunk."""
+    first = chunk.before.slots.seen
+    return () if isinstance(first, tuple) else jnp.concatenate([first[None], views.obs.visible[:-1]])
+
+
 def recorded_inference(model: Model, chunk: Chunk) -> tuple[Float[Array, "time envs slots type"], Prediction]:
     """What the model said at each step when it was taken, ready to be differentiated."""
     view, before, memory = chunk.timesteps.view, chunk.before.slots, chunk.memory.slots
-    types = model.value.types.recorded_types(before.value, memory.value, view.obs, view.fresh)
+    fresh = forgotten(seen_before(chunk, view), view)
+    types = model.value.types.recorded_types(before.value, memory.value, view.obs, fresh)
     if model.agent is None:
         return types, Prediction(None, memory.entry)
     agent_types = types
     if model.agent.types is not None:
-        agent_types = model.agent.types.recorded_types(before.agent, memory.agent, view.obs, view.fresh)
+        agent_types = model.agent.types.recorded_types(before.agent, memory.agent, view.obs, fresh)
     return types, Prediction(over_chunk(model.agent.actions)(agent_types, view.obs.visible), memory.entry)
 
 
@@ -239,6 +263,7 @@ def successor_values(
         views = after.final_view
         _, prediction, _ = over_chunk(model.infer)(chunk.memory, views)
         before = jax.tree.map(lambda leaf: leaf[:-1], target_states)
-        types, _ = over_chunk(target.types.step)(before, views.obs, views.fresh)
+        fresh = forgotten(chunk.memory.slots.seen, views)
+        types, _ = over_chunk(target.types.step)(before, views.obs, fresh)
     team = team_of(types, prediction, views.obs.visible)
     return over_chunk(lambda team: target.head(team).action_values())(team)

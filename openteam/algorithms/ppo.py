@@ -47,12 +47,13 @@ class PPO(AbstractLearner):
     """Train one policy in all slots at once, each slot on its own reward: independent PPO."""
     envs: int = eqx.field(static=True, default=16)
     """Environments that collect experience side by side."""
-    update_every: int = eqx.field(static=True, default=128)
-    """Steps of each environment between two updates."""
+    update_every: int = eqx.field(static=True, default=2048)
+    """Steps of each environment between two updates: ``n_steps`` of stable-baselines3, which also counts them per
+    environment. With 128, 2048 steps of all environments together, it did not learn navigation."""
     epochs: int = eqx.field(static=True, default=10)
     """How often an update goes through all its decisions."""
-    minibatches: int = eqx.field(static=True, default=32)
-    """Optimiser steps per epoch; a divisor of envs times update_every."""
+    minibatches: int = eqx.field(static=True, default=512)
+    """Optimiser steps per epoch; a divisor of envs times update_every. Each has the paper's 64 decisions."""
     learning_rate: Schedule = Schedule(3e-4, 3e-4)
     """Adam's step size."""
     discount: float = eqx.field(static=True, default=0.99)

@@ -34,7 +34,9 @@ from openteam.models.actor_critic import SetNetworks
 from openteam.models.agent import AgentModelSizes
 from openteam.models.attention_head import AttentionHead
 from openteam.models.belief.existence import AssumedExistence, SampledExistence
+from openteam.models.belief.latent_models import ParticleModels
 from openteam.models.belief.particle_belief import ParticleSizes
+from openteam.models.belief.particle_weight import ParticleWeights
 from openteam.models.belief.recurrent import AutoencoderSizes
 from openteam.models.belief.resampling import Systematic
 from openteam.models.coordination_graph import CoordinationGraph
@@ -54,17 +56,22 @@ class TaskPreset(Protocol):
 
 def gpl_q() -> AbstractLearner:
     """Graph-based Policy Learning with Q-learning: greedy, explores by chance."""
+    return GPL(control=QLearning(), forgets_unseen=True)
+
+
+def gpl_q_remembers() -> AbstractLearner:
+    """GPL-Q that keeps its memory of teammates out of sight, which the paper's loses."""
     return GPL(control=QLearning())
 
 
 def gpl_spi() -> AbstractLearner:
     """Graph-based Policy Learning with soft policy iteration: explores by a temperature that falls."""
-    return GPL(control=SoftPolicyIteration())
+    return GPL(control=SoftPolicyIteration(), forgets_unseen=True)
 
 
 def gpl_q_factored() -> AbstractLearner:
     """GPL-Q with the main text's pairwise utilities, a factor per agent: for teams of more than ten."""
-    return GPL(control=QLearning(), head=CoordinationGraph(Factored()))
+    return GPL(control=QLearning(), head=CoordinationGraph(Factored()), forgets_unseen=True)
 
 
 def ql() -> AbstractLearner:
@@ -181,10 +188,14 @@ def vae_gpl_released() -> AbstractLearner:
 
 
 def pf_gpl_released() -> BeliefGPL:
-    """PF-GPL with the sizes and weights of the released code."""
+    """PF-GPL with the distributions, losses, sizes and weights of the released code."""
+    models = ParticleModels(
+        spread_floor=0.0, spread_offset=0.0, types_in_states=True, score_function=True, bernoulli_visibility=True
+    )
     belief = ParticleFilter(
         resampling=Systematic(), over_slots="mean", learned_spread=False, belief_weight=0.5, state_weight=0.5,
         existence_weight=5.0, sizes=ParticleSizes(encoding=70, state=100, type_size=100, width=100),
+        weights=ParticleWeights(over_shared="mean"), models=models, entropy_weight=0.05, detached_state=True,
     )  # fmt: skip
     return BeliefGPL(
         belief=belief, agent_model_weight=0.5, pairwise=PerEdge(6), utility_width=70,
@@ -227,6 +238,11 @@ def ppo() -> AbstractLearner:
     return PPO()
 
 
+def ppo_large_batches() -> AbstractLearner:
+    """PPO with minibatches of 512 decisions instead of the paper's 64, and so fewer and steadier steps."""
+    return PPO(minibatches=64)
+
+
 def dvrl() -> AbstractLearner:
     """Deep Variational RL: a single agent that acts on the belief of a particle filter, for teams of limited size."""
     return DVRL()
@@ -256,6 +272,7 @@ BY_TASK: dict[str, TaskPreset] = {
 
 ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {
     "gpl-q": gpl_q,
+    "gpl-q-remembers": gpl_q_remembers,
     "gpl-spi": gpl_spi,
     "gpl-q-factored": gpl_q_factored,
     "ql": ql,
@@ -282,6 +299,7 @@ ALGORITHMS: dict[str, Callable[[], AbstractLearner]] = {
     "pf-gpl-1-released": pf_gpl_1_released,
     **BY_TASK,
     "ppo": ppo,
+    "ppo-large-batches": ppo_large_batches,
     "dvrl": dvrl,
     "ippo": ippo,
 }

@@ -88,6 +88,7 @@ def released_gpl(kind: TaskKind, control: AbstractControl) -> GPL:
         return GPL(
             control=control, head=CoordinationGraph(PerEdge(6), width=70), agent_model=AgentModelSizes(100, 50, 50),
             shared_types=True, hidden=200, type_size=200, agent_model_weight=0.05, max_grad_norm=10.0,
+            forgets_unseen=True,
         )  # fmt: skip
     sizes = sizes_for(kind)
     head = CoordinationGraph(PerEdge(sizes.rank), width=sizes.utility_width)

@@ -8,13 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.algorithms.dvrl import DVRL, next_values, recorded_filter
+from openteam.algorithms.dvrl import DVRL, next_values, recorded_steps, repeat_filter, with_past
 from openteam.core import random
 from openteam.core.types import Observation, Spec, View
 from openteam.errors import UserError
 from openteam.probes import PROBES
 from openteam.rollout.acting import collect, start_actor
 
+SPEC = PROBES["teammate_joins"]().spec
 LEARNER = DVRL(
     envs=4, update_every=6, particles=3, observation_width=6, action_size=2, latent=3, hidden=16, max_agents=4
 )  # fmt: skip
@@ -32,7 +33,7 @@ def rollout():
         actor = start_actor(task, policy, k_start, LEARNER.envs)
         actor, _ = collect(task, policy, actor, k_first, 5)
         _, chunk = collect(task, policy, actor, k_steps, LEARNER.update_every)
-        return state, chunk, recorded_filter(state.model, chunk)[0]
+        return state, chunk, repeat_filter(state.model, recorded_steps(state.model, chunk))[0]
 
     return play(*(random.key(n) for n in range(4)))
 
@@ -100,11 +101,48 @@ def test_the_start_of_an_episode_forgets_the_belief_and_a_decision_comes_with_va
     assert first.explanation.value.shape == ()
 
 
+def test_steps_of_an_earlier_chunk_have_gradients_too_and_are_kept_for_the_next(rollout):
+    """What was seen in the first half of a chunk teaches an update of the second, if gradients lead back that far."""
+    state, chunk, _ = rollout
+    half = LEARNER.update_every // 2
+    steps = recorded_steps(state.model, chunk)
+    steps = eqx.tree_at(lambda s: s.starts, steps, jnp.zeros_like(steps.starts))  # all of one episode
+    first, last = (jax.tree.map(lambda leaf, part=part: leaf[part], steps) for part in (slice(half), slice(half, None)))
+    long = dataclasses.replace(LEARNER, update_every=half, gradient_steps=2 * half)
+    blank = jax.tree.map(lambda leaf: jnp.stack([leaf] * LEARNER.envs), long.context(state, 3))
+    assert jax.tree.structure(blank) == jax.tree.structure(steps)
+    past = jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), first)
+    jax.tree.map(np.testing.assert_array_equal, with_past(past, last), steps)
+
+    @eqx.filter_jit
+    def sensitivity(past):
+        def hidden(seen):
+            changed = eqx.tree_at(lambda p: p.seen, past, seen)
+            return (repeat_filter(state.model, with_past(changed, last))[0].hidden[-half:] ** 2).sum()
+
+        return jax.grad(hidden)(past.seen)
+
+    assert sensitivity(past)[:, -1].any()
+    assert not sensitivity(blank)[:, :-1].any()  # in it every step is the start of an episode
+
+
+def test_the_order_of_particles_does_not_matter_to_an_encoder_without_order(rollout):
+    state, chunk, recorded = rollout
+    one = jax.tree.map(lambda leaf: leaf[0, 0], recorded)
+    latent, order = jax.random.normal(random.key(5), one.hidden.shape), jnp.array([2, 0, 1])
+    free = dataclasses.replace(LEARNER, order_free=True).init(random.key(0), SPEC).model
+    for model, same in ((free, True), (state.model, False)):
+        moved = model.belief(jax.tree.map(lambda leaf: leaf[order], one), latent[order])
+        assert np.allclose(model.belief(one, latent), moved, atol=1e-5) == same
+    del chunk
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: DVRL(particles=0), "DVRL's particles must be positive"),
         (lambda: DVRL(discount=1.5), "discount must lie between 0.0 and 1.0"),
+        (lambda: DVRL(gradient_steps=4), "gradient_steps must be at least update_every = 5; got 4"),
         (lambda: DVRL(max_agents=0), "DVRL's max_agents must be positive; got 0"),
         (lambda: DVRL().init(random.key(0), Spec(1, 1, 2)), "set max_agents"),
     ],

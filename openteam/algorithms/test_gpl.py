@@ -14,7 +14,7 @@ import pytest
 from jaxtyping import Array, Float, Int, Key
 
 from openteam.algorithms.control import AbstractControl, QLearning, Schedule, SoftPolicyIteration
-from openteam.algorithms.gpl import GPL, GPLPolicy, Model
+from openteam.algorithms.gpl import GPL, GPLPolicy, Model, forgotten
 from openteam.core import random
 from openteam.core.learner import AbstractLearner, TrainState
 from openteam.core.memory import Memory
@@ -159,6 +159,15 @@ def test_forgetting_a_step_too_early_or_too_late_gives_other_memories(foraging, 
     memory = remember(jnp.roll(chunk.timesteps.view.fresh, shift, 0))
     assert not np.allclose(memory.slots.value.hidden, chunk.memory.slots.value.hidden, atol=1e-2)
     assert not np.allclose(memory.slots.agent.hidden, chunk.memory.slots.agent.hidden, atol=1e-2)
+
+
+def test_in_full_view_to_forget_who_is_out_of_sight_changes_no_memory_of_anybody_who_is_there(foraging):
+    """Who was not there is new anyway."""
+    view = foraging[1]["q"].timesteps.view
+    visible = view.obs.visible
+    seen = jnp.concatenate([jnp.zeros_like(visible[:1]), visible[:-1]])
+    np.testing.assert_array_equal(forgotten(seen, view)[visible], view.fresh[visible])
+    assert (forgotten(seen, view) != view.fresh).any()
 
 
 @pytest.mark.parametrize("control", CONTROLS)

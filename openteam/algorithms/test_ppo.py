@@ -156,7 +156,7 @@ def test_a_ratio_beyond_the_clip_has_no_gradient(state, batch):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PPO(minibatches=7), "PPO's minibatches must divide envs times update_every = 2048; got 7"),
+        (lambda: PPO(minibatches=7), "PPO's minibatches must divide envs times update_every = 32768; got 7"),
         (lambda: PPO(epochs=0), "PPO's epochs must be positive"),
         (lambda: PPO(trace=1.5), "PPO's trace must lie between 0.0 and 1.0; got 1.5"),
         (lambda: SetNetworks(width=0), "SetNetworks's width must be positive"),

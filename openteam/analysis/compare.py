@@ -152,7 +152,8 @@ def group_runs(readings: Iterable[Reading]) -> tuple[list[Group], list[str]]:
     labels, repeated = Labels(), []
     found: dict[tuple[Label, Label, int, bool], dict[int, Reading]] = defaultdict(dict)
     for run in readings:
-        task, algorithm = labels.task(run.config["task"]), labels.algorithm(run.config["learner"], run.config["task"])
+        task = labels.task(run.config["task"])
+        algorithm = labels.algorithm(run.config["learner"], run.config["task"])
         seeds = found[task, algorithm, run.config["settings"]["steps"], run.finished]
         first = seeds.setdefault(run.config["seed"], run)
         if first is not run:

@@ -12,6 +12,7 @@ from openteam.storage.changes import describe, differences, short_class
 from openteam.storage.config import from_json, to_json
 from openteam.task import Task
 from openteam.tasks import TASKS
+from openteam.views import FullView
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Labels:
     def algorithm(self, config: dict[str, Any], task: dict[str, Any]) -> Label:
         """The preset with the smallest other parts, then with the fewest other fields; as it is for the run's task."""
         config = with_defaults(config)
+        if short_class(task["view"]["class"]) == FullView.__name__:  # nobody is ever out of sight
+            config.pop("forgets_unseen", None)
         kin = {name: known for name, known in self.presets(task).items() if known["class"] == config["class"]}
         if not kin:
             reference = self.strangers.setdefault(config["class"], config)
@@ -96,4 +99,4 @@ def with_defaults(config: dict[str, Any]) -> dict[str, Any]:
     try:
         return to_json(from_json(config))
     except UserError:
-        return config
+        return dict(config)

@@ -22,7 +22,7 @@ from openteam.core.random import key as make_key
 from openteam.core.types import Truth, View
 from openteam.errors import UserError
 from openteam.rollout.acting import start_memory
-from openteam.rollout.belief_scores import METRICS, Sums, belief_of, holds_belief, means, score
+from openteam.rollout.belief_scores import METRICS, WEIGHT_METRICS, Sums, belief_of, holds_belief, means, score
 from openteam.rollout.episodes import Step, play
 from openteam.storage.policies import load
 from openteam.storage.run_folder import RunFolder
@@ -80,7 +80,8 @@ def logged(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
     for group in groups:
         for run in group.runs:
             for row in RunFolder(run.path).rows_of_checkpoints("beliefs.jsonl"):
-                yield row_label(group, run) | {name: row[name] for name in ("step", *METRICS) if name in row}
+                scores = {name: row[name] for name in (*METRICS, *WEIGHT_METRICS) if name in row}
+                yield row_label(group, run) | {"step": row["step"]} | scores
 
 
 def row_label(group: Group, run: Reading) -> dict[str, Any]:

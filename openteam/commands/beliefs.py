@@ -48,7 +48,7 @@ class Beliefs:
         import_modules(self.imports)
         from openteam.analysis.compare import compare
         from openteam.analysis.reconstruction import logged
-        from openteam.commands.belief_tables import METRICS, as_csv, tables
+        from openteam.commands.belief_tables import as_csv, explanations, tables
         from openteam.commands.sheets import write
         from openteam.drawing.reconstruction_curves import draw_reconstruction
 
@@ -63,7 +63,7 @@ class Beliefs:
         console = Console(width=max(Console().width, 130))  # narrower, numbers would be cut
         for table in tables(rows):
             console.print(table)
-        console.print("\n".join(f"{name.replace('_', ' ')}: {what}" for name, what in METRICS.items()))
+        console.print("\n".join(explanations(rows)))
         if self.csv:
             write(self.csv, as_csv(rows))
         if self.curves:

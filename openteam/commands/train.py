@@ -20,7 +20,7 @@ from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import set_for_task, short_name
 from openteam.storage.imports import import_modules
 from openteam.training.loggers import Log, check_installed, logging_to
-from openteam.training.settings import Settings
+from openteam.training.settings import MOST_STEPS, Settings
 
 FIRST = {"envs": "Environments that collect experience side by side.", "learning_rate": "The optimiser's step size."}
 """The settings of algorithms that people change first; all others are in --help-all."""
@@ -46,6 +46,8 @@ class Train:
     """Steps between checkpoints; by default a fortieth of the run, but not less than 20,000."""
     evaluation_episodes: Count = Settings.evaluation_episodes
     """Episodes per split at every checkpoint."""
+    compressed_from: Count | None = None
+    """Steps of the longer run that this one stands for: target_rate is multiplied by how much shorter this one is."""
     teammates: tuple[Path, ...] = ()
     """Trained runs that join the pool of teammates, with networks of one size."""
     log: Log = "none"
@@ -58,12 +60,14 @@ class Train:
         from openteam.commands.running import report_to, resumable, run_with_bar
         from openteam.execution.estimate import forecast
         from openteam.execution.processes import advance_runs, cores, on_accelerator
+        from openteam.training.compression import compressed
         from openteam.training.driver import create_runs
         from openteam.training.progress import ProgressBars
 
         parts = build(self.task, self.algorithm, self.changes)
         task = with_teammates(parts.task, self.teammates)
-        create_runs(task, parts.algorithm, settings, range(self.seed, self.seed + self.seeds), self.out)
+        learner = compressed(parts.algorithm, self.steps, self.compressed_from or self.steps)
+        create_runs(task, learner, settings, range(self.seed, self.seed + self.seeds), self.out)
         if said := set_for_task(self.algorithm, parts.task):
             print(said)
         if not on_accelerator():
@@ -91,6 +95,8 @@ class Train:
         check_whole("--seeds", self.seeds, 1, 10_000)
         check_seed(self.seed, self.seeds)
         settings = Settings(self.steps, self.checkpoint_every, self.evaluation_episodes)
+        if self.compressed_from is not None:
+            check_whole("--compressed-from", self.compressed_from, 1, MOST_STEPS)
         check_installed(self.log)
         for run in self.teammates:
             check_policy(run)

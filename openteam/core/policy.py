@@ -20,6 +20,7 @@ class Belief(eqx.Module):
     actions: Float[Array, "*batch samples slots actions"] | None  # probabilities of everybody's next action
     agents: Float[Array, "*batch samples slots feat"] | None  # features of those who exist
     shared: Float[Array, "*batch samples shared"] | None
+    terms: dict[str, Float[Array, "*batch samples"]] | None = None  # where the weights come from, as logarithms
 
 
 class Explanation(eqx.Module):

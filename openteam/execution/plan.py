@@ -22,6 +22,7 @@ from openteam.storage.creation import is_free
 from openteam.storage.packing import packed
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
+from openteam.training.compression import compressed
 from openteam.training.settings import Settings
 
 KEYS: dict[str, str] = {
@@ -31,6 +32,7 @@ KEYS: dict[str, str] = {
     "steps": "a whole number",
     "checkpoint_every": "a whole number",
     "evaluation_episodes": "a whole number",
+    "compressed_from": "a whole number, the steps of the longer run that each of these stands for",
     "set": "a table of settings, as in {'algorithm.envs' = 64}",
     "name": "a word that replaces the algorithm's name in folders",
     "out": "a folder",
@@ -50,16 +52,26 @@ class PlannedRun:
     folder: Path
     changes: tuple[tuple[str, Any], ...] = ()
     """Settings of task and algorithm other than their own, by dotted name."""
+    compressed_from: int | None = None
+    """The steps of the longer run that this one stands for: its target network moves faster (``compressed``)."""
 
     @property
     def given(self) -> dict[str, Any]:
         """Its configuration, with files as the plan's tasks name them."""
         return {
             "task": _task(self.task, self.changes)[1],
-            "learner": _learner(self.algorithm, self.task, self.changes),
+            "learner": self.learner,
             "settings": dataclasses.asdict(self.settings),
             "seed": self.seed,
         }
+
+    @property
+    def learner(self) -> Any:
+        """The algorithm's configuration."""
+        config = _learner(self.algorithm, self.task, self.changes)
+        if self.compressed_from is None:
+            return config
+        return to_json(compressed(from_json(config), self.settings.steps, self.compressed_from))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -154,6 +166,7 @@ def _expand(path: Path, plan: dict[str, Any], block: dict[str, Any]) -> list[Pla
         PlannedRun(
             task, algorithm, seed, Settings(**numbers),
             Path(given["out"]) / short_name(task) / given.get("name", short_name(algorithm)) / f"seed-{seed}", frozen,
+            int(given["compressed_from"]) if "compressed_from" in given else None,
         )
         for task in given["tasks"]
         for algorithm in given["algorithms"]

@@ -66,6 +66,12 @@ def test_an_algorithm_is_planned_with_its_settings_for_the_task_and_with_the_pla
     assert grid["encoder_width"] == fort["encoder_width"] == 9
 
 
+def test_a_run_that_stands_for_a_longer_one_has_a_faster_target_network(tmp_path):
+    blocks = [{}, {"name": "short", "compressed_from": 3_200}]
+    plain, short = read_plan(write_plan(tmp_path, algorithms=["gpl-q"], set={}, runs=blocks))
+    assert (plain.config["learner"]["target_rate"], short.config["learner"]["target_rate"]) == (0.001, 0.01)
+
+
 def test_the_shipped_plan_is_the_papers_comparison():
     planned = read_plan(PLANS / "full-observability.toml")
     assert len(planned) == 8 * 3 * 3

@@ -28,18 +28,41 @@ METRICS = {
     "effective_samples": "how many hypotheses count, from 1 to all of them",
     "entropy": "of the hypotheses' weights",
 }
+AGAINST_TRUTH = ("seen_actions", "all_actions", "state", "hidden_state", "existence_error")
+TERMS = {
+    "total": "a particle's log weight",
+    "action": "log p(a) / q(a)",
+    "existence": "log p(e) / q(e)",
+    "state": "log p(s) / q(s)",
+    "rows": "log p of what is seen of the agents",
+    "shared": "log p of the shared features",
+}
+WEIGHT_METRICS = (
+    {f"uniform_{name}": f"{name.replace('_', ' ')} if all hypotheses counted the same" for name in AGAINST_TRUTH}
+    | {f"spread_{name}": f"standard deviation over particles of {what}" for name, what in TERMS.items()}
+    | {"divergence": "KL of the proposal of states from the target, mean over particles"}
+)
+"""What weights are worth, of beliefs with several hypotheses."""
 
 
 def score(belief: Belief, truth: Truth, visible: Bool[Array, "slots"]) -> Sums:
     """One step: for each metric that this belief allows, the sum and over how many."""
-    there = truth.exists.at[0].set(False)
-    weight = belief.weight
-    number = weight @ belief.exists[:, 1:].sum(-1)
-    sums = {
-        "existence_error": ((number - there.sum()) ** 2, jnp.ones(())),
+    weight, samples = belief.weight, len(belief.weight)
+    sums = against_truth(belief, weight, truth, visible) | {
         "effective_samples": (1 / (weight**2).sum(), jnp.ones(())),
         "entropy": (-(weight * jnp.log(jnp.maximum(weight, 1e-30))).sum(), jnp.ones(())),
     }
+    if samples > 1:
+        uniform = against_truth(belief, jnp.full(samples, 1 / samples), truth, visible)
+        sums |= {f"uniform_{name}": numbers for name, numbers in uniform.items()}
+    return sums if belief.terms is None else sums | score_terms(belief.terms)
+
+
+def against_truth(belief: Belief, weight: Float[Array, "samples"], truth: Truth, visible: Bool[Array, "slots"]) -> Sums:
+    """How well a belief matches the truth if its hypotheses have these weights."""
+    there = truth.exists.at[0].set(False)
+    number = weight @ belief.exists[:, 1:].sum(-1)
+    sums = {"existence_error": ((number - there.sum()) ** 2, jnp.ones(()))}
     if belief.actions is not None:
         taken = jax.nn.one_hot(truth.actions, belief.actions.shape[-1])
         likelihood = jnp.einsum("k,kja,ja->j", weight, belief.actions, taken)
@@ -56,13 +79,21 @@ def score(belief: Belief, truth: Truth, visible: Bool[Array, "slots"]) -> Sums:
     return sums
 
 
+def score_terms(terms: dict[str, Float[Array, "particles"]]) -> Sums:
+    """How much each part of the log weights, and their sum, tells particles apart; and the divergence."""
+    parts = {name: terms[name] for name in TERMS if name in terms}
+    parts["total"] = sum(parts.values(), start=jnp.zeros(()))
+    spreads = {f"spread_{name}": (part.std(), jnp.ones(())) for name, part in parts.items()}
+    return spreads | {"divergence": (terms["divergence"].mean(), jnp.ones(()))}
+
+
 def masked(numbers: Float[Array, "*shape"], which: Bool[Array, "*shape"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """The sum of some numbers and how many there are."""
     return jnp.where(which, numbers, 0).sum(), which.sum().astype(jnp.float32)
 
 
 def belief_scores(policy: AbstractPolicy, task: Task, *, episodes: int = 32, seed: int = 0) -> dict[str, float]:
-    """The metrics of ``METRICS`` that apply, over whole episodes that the policy itself plays."""
+    """The metrics that apply, of ``METRICS`` and ``WEIGHT_METRICS``, over whole episodes that the policy plays."""
     return means(play(task, policy, make_key(seed), episodes, keep_scores).kept)
 
 

@@ -16,7 +16,7 @@ from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.recurrent import AutoencoderSizes
 from openteam.models.joint_value import Factored
 from openteam.probes import PROBES, remember_teammate
-from openteam.rollout.belief_scores import METRICS, belief_scores, holds_belief, means, score
+from openteam.rollout.belief_scores import METRICS, WEIGHT_METRICS, belief_scores, holds_belief, means, score
 from openteam.rollout.episodes import play
 from openteam.teammates import UniformRandom
 
@@ -24,6 +24,7 @@ TINY = BeliefGPL(
     belief=Autoencoder(AutoencoderSizes(8, 8, 6, 8)), envs=2, utility_width=8, pairwise=Factored(2),
     agent_model=AgentModelSizes(6, 6, 6),
 )  # fmt: skip
+PARTS = ("action", "existence", "state", "rows", "shared", "divergence")
 HALF_LOG_2_PI = 0.5 * np.log(2 * np.pi)
 
 
@@ -36,6 +37,7 @@ def scored():
         actions=jnp.array([[[0.5, 0.5], [0.2, 0.8], [0.5, 0.5]], [[0.5, 0.5], [0.6, 0.4], [0.9, 0.1]]]),
         agents=jnp.zeros((2, 3, 1)).at[1, 2, 0].set(1.0),
         shared=jnp.array([[2.0], [3.0]]),
+        terms={name: jnp.array([0.0, float(number)]) for number, name in enumerate(PARTS, 1)},
     )
     truth = Truth(
         actions=jnp.array([0, 1, 0]),
@@ -58,7 +60,19 @@ def test_the_metrics_of_one_step(scored):
     squares = 0.5 * (0 + 1 + (0.25 * 4 + 0.75 * 1) + 0.25 * 1)  # the learner, both teammates, u
     np.testing.assert_allclose(scored["state"], -squares / 4 - HALF_LOG_2_PI, rtol=1e-5)
     np.testing.assert_allclose(scored["hidden_state"], -0.5 * (0.25 * 4 + 0.75 * 1) - HALF_LOG_2_PI, rtol=1e-5)
-    assert scored.keys() == METRICS.keys()
+    assert scored.keys() == METRICS.keys() | WEIGHT_METRICS.keys()
+
+
+def test_what_weights_are_worth(scored):
+    """The same errors if both hypotheses counted the same, and how much each part of the weight tells them apart."""
+    hidden = -0.5 * (0.5 * 4 + 0.5 * 1) - HALF_LOG_2_PI
+    np.testing.assert_allclose(scored["uniform_existence_error"], (1.5 - 2) ** 2, rtol=1e-5)
+    np.testing.assert_allclose(scored["uniform_seen_actions"], np.log((0.8 + 0.4) / 2), rtol=1e-5)
+    np.testing.assert_allclose(scored["uniform_hidden_state"], hidden, rtol=1e-5)
+    for number, name in enumerate(PARTS[:-1], 1):
+        np.testing.assert_allclose(scored[f"spread_{name}"], number / 2, rtol=1e-5)
+    np.testing.assert_allclose(scored["spread_total"], (1 + 2 + 3 + 4 + 5) / 2, rtol=1e-5)
+    np.testing.assert_allclose(scored["divergence"], 6 / 2, rtol=1e-5)
 
 
 def test_somebody_who_believes_what_it_sees_is_scored_by_that_alone():

@@ -76,16 +76,9 @@ def updates_ahead(folder) -> tuple[int, int]:
 
 
 PARTS_OF_OTHERS = (
-    "gpl-spi",
-    "gpl-q-factored",
-    "ql",
-    "gnn",
-    "ciao-c",
-    "vae-gpl",
-    "pf-gpl-1",
-    "pf-gpl-5",
-    "maddpg-separate",
-)
+    "gpl-spi", "gpl-q-factored", "gpl-q-remembers", "ql", "gnn", "ciao-c", "vae-gpl", "pf-gpl-1", "pf-gpl-5",
+    "ppo-large-batches", "maddpg-separate",
+)  # fmt: skip
 NAMES = [name for name in ALGORITHMS if name not in PARTS_OF_OTHERS and not name.endswith(("-paper", "-released"))]
 """All but those that keep nothing, and learn nothing, that another one here does not."""
 

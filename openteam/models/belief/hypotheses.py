@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from openteam.core.memory import Memory
 from openteam.core.types import Chunk, Observation, Spec, Truth, View
+from openteam.models.belief.particles import WeightTerms
 
 Losses = dict[str, Float[Array, ""]]
 
@@ -23,6 +24,7 @@ class Hypotheses(eqx.Module):
     exists: Float[Array, "*batch samples slots"]  # 0, 1 or a probability
     log_weight: Float[Array, "*batch samples"]  # up to a constant
     logits: Float[Array, "*batch samples slots actions"]  # the agent model's, of everybody's next action
+    terms: WeightTerms | None = None  # the parts of ``log_weight``, where it has parts
 
     @property
     def weight(self) -> Float[Array, "*batch samples"]:

@@ -18,14 +18,15 @@ from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.decoder import Decoder, log_likelihood
 from openteam.models.belief.existence import log_bernoulli
 from openteam.models.belief.hypotheses import AbstractBelief, Decoded, Hypotheses, Losses, preprocess, true_state
-from openteam.models.belief.latent_models import Proposal, ProposalModel, TargetModel
-from openteam.models.belief.particle_weight import slot_weights
+from openteam.models.belief.latent_models import ParticleModels, Proposal, ProposalModel, TargetModel
+from openteam.models.belief.particle_weight import ParticleWeights, weight_terms
 from openteam.models.belief.particles import (
     Guess,
     GuessNoise,
     Noise,
     ParticleMemory,
     Particles,
+    WeightTerms,
     forget,
     recall,
     remember,
@@ -59,26 +60,30 @@ class ParticleBelief(AbstractBelief):
     resampling: AbstractResampling
     spec: Spec = eqx.field(static=True)
     sizes: ParticleSizes
+    weights: ParticleWeights
     particles: int = eqx.field(static=True)
     over_slots: Reduction = eqx.field(static=True)
+    detached_state: bool = eqx.field(static=True)
 
     def __init__(
         self, key: Key[Array, ""], spec: Spec, resampling: AbstractResampling, *,
         particles: int, over_slots: Reduction, sizes: ParticleSizes, learned_spread: bool, agent: AgentModelSizes,
+        weights: ParticleWeights = ParticleWeights(), models: ParticleModels = ParticleModels(),
+        detached_state: bool = False,
     ):  # fmt: skip
         k_encoder, k_guess, k_agent, k_proposed, k_target, k_types, k_observation, k_state = jax.random.split(key, 8)
         state, type_size, width = sizes.state, sizes.type_size, sizes.width
         self.proposals = ProposalModel(
             (k_encoder, k_guess, k_proposed, k_types), spec, agent,
-            encoding=sizes.encoding, state=state, type_size=type_size, width=width,
+            encoding=sizes.encoding, state=state, type_size=type_size, width=width, models=models,
         )  # fmt: skip
         self.targets = TargetModel(
             (k_agent, k_target, k_observation), spec, agent,
-            state=state, type_size=type_size, width=width, learned_spread=learned_spread,
+            state=state, type_size=type_size, width=width, learned_spread=learned_spread, models=models,
         )  # fmt: skip
         self.state = Decoder(k_state, state + type_size, spec, width=width, learned_spread=learned_spread)
-        self.resampling, self.spec, self.sizes = resampling, spec, sizes
-        self.particles, self.over_slots = particles, over_slots
+        self.resampling, self.spec, self.sizes, self.weights = resampling, spec, sizes, weights
+        self.particles, self.over_slots, self.detached_state = particles, over_slots, detached_state
 
     @property
     def resamples(self) -> bool:
@@ -113,7 +118,8 @@ class ParticleBelief(AbstractBelief):
         before = gather(forget(particles.guess, view.fresh), ancestors)
         seen = preprocess(view)
         after, proposal = self.propose(before, noise.guess, seen)
-        return Particles(after, self.weigh(before, self.predict(before), after, proposal, seen))
+        terms = self.weigh(before, self.predict(before), after, proposal, seen)
+        return Particles(after, self.weights(terms), terms)
 
     def follow(self, key: Key[Array, ""], memory: ParticleMemory, view: View) -> Hypotheses:
         particles, _ = recall(memory)
@@ -136,12 +142,14 @@ class ParticleBelief(AbstractBelief):
         after: Guess,
         proposal: Proposal,
         seen: Observation,
-    ) -> Float[Array, "particles"]:
-        """The logarithm of every particle's weight."""
+    ) -> WeightTerms:
+        """The parts of the logarithm of every particle's weight."""
 
-        def weigh_one(before: Guess, predicted: Array, after: Guess, proposal: Proposal) -> Float[Array, ""]:
-            slots, shared = slot_weights(self.proposals, self.targets, before, predicted, proposal, after, seen)
-            return (slots.sum() if self.over_slots == "sum" else slots.mean()) + shared
+        def weigh_one(before: Guess, predicted: Array, after: Guess, proposal: Proposal) -> WeightTerms:
+            return weight_terms(
+                self.proposals, self.targets, before, predicted, proposal, after, seen,
+                over_slots=self.over_slots, over_shared=self.weights.over_shared,
+            )  # fmt: skip
 
         return jax.vmap(weigh_one)(before, predicted, after, proposal)
 
@@ -168,13 +176,19 @@ class ParticleBelief(AbstractBelief):
         logits = over_chunk(self.predict)(after)
         # One evaluation of the agent model serves the hypotheses of a step and the weights of the next.
         predicted = jnp.concatenate([jax.vmap(self.predict)(before.guess)[None], logits[:-1]])
-        weight = over_chunk(self.weigh)(chosen, over_chunk(gather)(predicted, ancestors), after, proposal, seen)
-        particles = Particles(after, recorded_where_new(weight, recorded.log_weight, view))
-        found = hypotheses(particles, logits)
-        return found, self.losses(found, proposal, chunk.truth)
+        terms = over_chunk(self.weigh)(chosen, over_chunk(gather)(predicted, ancestors), after, proposal, seen)
+        log_weight = recorded_where_new(self.weights(terms), recorded.log_weight, view)
+        found = hypotheses(Particles(after, log_weight), logits)
+        bound = log_weight if self.weights.by == "all" else terms.total
+        losses = self.losses(found, proposal, chunk.truth) | {
+            "belief_loss": -over_chunk(log_mean_exp)(bound).mean(),
+            "proposal_entropy": mean_entropy(proposal.action, chosen.exists),
+        }
+        return found, losses
 
     def losses(self, hypotheses: Hypotheses, proposal: Proposal, truth: Truth) -> Losses:
-        """The negative evidence lower bound, and what is learned from the truth; means over the chunk."""
+        """What is learned from the truth; means over the chunk."""
+        hypotheses = jax.lax.stop_gradient(hypotheses) if self.detached_state else hypotheses
         rows, shared = true_state(truth)
         truly = truth.exists.astype(rows.dtype)
 
@@ -185,11 +199,7 @@ class ParticleBelief(AbstractBelief):
             return of_state.mean(), jax.vmap(log_bernoulli, (0, None))(logits, truly)[:, 1:].mean()
 
         state, existence = over_chunk(one)(hypotheses, proposal.features, rows, shared, truly)
-        return {
-            "belief_loss": -over_chunk(log_mean_exp)(hypotheses.log_weight).mean(),
-            "state_loss": -state.mean(),
-            "existence_loss": -existence.mean(),
-        }
+        return {"state_loss": -state.mean(), "existence_loss": -existence.mean()}
 
     def decode(self, hypotheses: Hypotheses) -> Decoded:
         return jax.vmap(self.state)(hypotheses.representation, hypotheses.exists)
@@ -207,7 +217,13 @@ def recorded_where_new(
     return log_weight + jnp.where(meets[..., None], jax.lax.stop_gradient(recorded - log_weight), 0)
 
 
+def mean_entropy(logits: Float[Array, "*batch slots actions"], acts: Float[Array, "*batch slots"]) -> Float[Array, ""]:
+    """The entropy of a teammate's action, the mean over those who act."""
+    entropy = -(jax.nn.softmax(logits) * jax.nn.log_softmax(logits)).sum(-1)
+    return (entropy * acts)[..., 1:].sum() / jnp.maximum(acts[..., 1:].sum(), 1)
+
+
 def hypotheses(particles: Particles, logits: Float[Array, "*batch slots actions"]) -> Hypotheses:
     """Particles as GPL uses them."""
     guess = particles.guess
-    return Hypotheses(guess.representation, guess.exists, particles.log_weight, logits)
+    return Hypotheses(guess.representation, guess.exists, particles.log_weight, logits, particles.terms)

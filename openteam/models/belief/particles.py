@@ -32,11 +32,33 @@ class Guess(eqx.Module):
         return jnp.concatenate([self.state, self.type], -1)
 
 
+class WeightTerms(eqx.Module):
+    """The parts of a particle's log weight."""
+
+    action: Float[Array, "*batch"]  # log p(a) / q(a)
+    existence: Float[Array, "*batch"]  # log p(e) / q(e)
+    state: Float[Array, "*batch"]  # log p(s) / q(s)
+    rows: Float[Array, "*batch"]  # log p of what is seen of every agent
+    shared: Float[Array, "*batch"]  # log p of the shared features
+    divergence: Float[Array, "*batch"]  # KL(q(s) || p(s)): no part of the weight, but what its state part is like
+
+    @property
+    def observation(self) -> Float[Array, "*batch"]:
+        """log p(o)."""
+        return self.rows + self.shared
+
+    @property
+    def total(self) -> Float[Array, "*batch"]:
+        """w."""
+        return self.action + self.existence + self.state + self.observation
+
+
 class Particles(eqx.Module):
     """Guesses and the logarithms of their weights."""
 
     guess: Guess
     log_weight: Float[Array, "*batch particles"]
+    terms: WeightTerms | None = None  # where the weight comes from; not remembered
 
 
 class GuessNoise(eqx.Module):

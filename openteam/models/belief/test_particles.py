@@ -13,19 +13,26 @@ from openteam.core import random
 from openteam.core.memory import permute
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
 from openteam.models.agent import AgentModelSizes
+from openteam.models.belief.gaussian import normal_divergence, normal_log_density
 from openteam.models.belief.hypotheses import preprocess
+from openteam.models.belief.latent_models import ParticleModels
 from openteam.models.belief.particle_belief import ParticleBelief, ParticleSizes, hypotheses
-from openteam.models.belief.particles import recall, remember, swap_axes
+from openteam.models.belief.particle_weight import ParticleWeights, action_weight, observation_weight
+from openteam.models.belief.particles import Guess, recall, remember, swap_axes
 from openteam.models.belief.resampling import Multinomial, Systematic, log_mean_exp
 
 SPEC = Spec(3, 2, 4)
 NO, YES = jnp.zeros((), bool), jnp.ones((), bool)
 
 
-def make(particles=2, over_slots="sum"):
+RELEASED = ParticleModels(0.0, 0.0, types_in_states=True, score_function=True, bernoulli_visibility=True)
+
+
+def make(particles=2, over_slots="sum", weights=ParticleWeights(), models=ParticleModels()):
     return ParticleBelief(
         random.key(0), SPEC, Multinomial(), particles=particles, over_slots=over_slots, learned_spread=True,
         sizes=ParticleSizes(encoding=5, state=3, type_size=4, width=6), agent=AgentModelSizes(5, 5, 5),
+        weights=weights, models=models,
     )  # fmt: skip
 
 
@@ -221,3 +228,74 @@ def test_a_hypothesis_is_state_and_type(two_steps):
     np.testing.assert_array_equal(told.representation[..., :3], after.guess.state)
     np.testing.assert_array_equal(told.representation[..., 3:], after.guess.type)
     np.testing.assert_allclose(told.weight.sum(), 1, rtol=1e-6)
+
+
+def test_particles_count_by_all_of_their_weight_by_the_observations_part_or_all_the_same(two_steps):
+    terms = two_steps[3].terms
+    whole, seen, none = (ParticleWeights(by)(terms) for by in ("all", "observation", "nothing"))
+    np.testing.assert_allclose(whole, two_steps[3].log_weight, rtol=1e-6)
+    np.testing.assert_allclose(whole - seen, terms.action + terms.existence + terms.state, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(seen, terms.rows + terms.shared, rtol=1e-6)
+    assert not none.any()
+    assert ParticleWeights("all", "nothing", "mean").frozen == ParticleWeights("nothing", None, "mean")
+    assert ParticleWeights("observation").frozen == ParticleWeights("observation")
+
+
+def test_the_mean_over_shared_features_changes_their_part_alone(two_steps):
+    belief, before, noise, after = two_steps
+    mean = make(weights=ParticleWeights(over_shared="mean"))
+    terms = mean.weigh(*weighing(mean, before, noise))
+    summed = belief.weigh(*weighing(belief, before, noise))
+    np.testing.assert_allclose(terms.shared, summed.shared / 2, rtol=1e-5)
+    np.testing.assert_allclose(terms.total - terms.shared, summed.total - summed.shared, rtol=1e-5)
+    del after
+
+
+def weighing(belief, before, noise):
+    """What two particles that were not resampled are weighed by."""
+    seen = preprocess(view(2, (True, False)))
+    guess, proposal = belief.propose(before.guess, noise.guess, seen)
+    return before.guess, belief.predict(before.guess), guess, proposal, seen
+
+
+def test_the_divergence_is_the_mean_of_the_log_ratio_over_what_is_drawn():
+    mean, spread, other_mean, other_spread = jnp.array(0.3), jnp.array(0.5), jnp.array(-0.2), jnp.array(0.8)
+    x = mean + spread * jax.random.normal(random.key(0), (200_000,))
+    ratio = normal_log_density(x, mean, spread) - normal_log_density(x, other_mean, other_spread)
+    np.testing.assert_allclose(normal_divergence(mean, spread, other_mean, other_spread), ratio.mean(), atol=5e-3)
+    assert normal_divergence(mean, spread, mean, spread) == 0
+
+
+def test_released_actions_count_by_the_target_and_teach_the_proposal():
+    belief = make(models=RELEASED)
+    chosen = jnp.eye(4)[jnp.array([1, 2])]
+    after = Guess(chosen, jnp.ones(2), jnp.zeros((2, 3)), jnp.zeros((2, 4)), jnp.zeros((2, 4)))
+    predicted, drawn = jax.random.normal(random.key(0), (2, 2, 4))
+
+    def weight(logits):
+        predicted, drawn = logits
+        seen = preprocess(view(2, (True, True)))
+        proposal = belief.propose(recall(belief.start(2))[0].guess, belief.draw(random.key(1), 2).guess, seen)[1]
+        proposal = eqx.tree_at(lambda p: p.action, jax.tree.map(lambda leaf: leaf[0], proposal), drawn)
+        return action_weight(belief.targets, predicted, proposal, after).sum()
+
+    value, (of_target, of_proposal) = jax.value_and_grad(weight)((predicted, drawn))
+    np.testing.assert_allclose(value, (log_softmax(predicted, -1) * chosen).sum(), rtol=1e-5)
+    assert not of_target.any()
+    np.testing.assert_allclose(of_proposal, chosen - jax.nn.softmax(drawn), rtol=1e-4, atol=1e-6)
+
+
+def test_released_visibility_is_bernoulli_and_counts_once_per_feature():
+    belief, seen = make(models=RELEASED), preprocess(view(2, (True, False)))
+    after = jax.tree.map(lambda leaf: leaf[0] + 0.1, blank(belief).guess)
+    rows, _ = observation_weight(belief.targets, after, seen)
+    decoded = belief.targets.observation(belief.targets.models.explains(after), after.exists)
+    features = norm.logpdf(seen.agents[:, :3], decoded.rows[:, :3], decoded.rows_spread[:, :3]).sum(-1)
+    logit = np.asarray(decoded.rows[:, 3])
+    np.testing.assert_allclose(rows, features + 3 * log_expit(logit * np.array([1, -1])), rtol=1e-4)
+
+
+def test_a_filter_of_the_released_kind_takes_steps():
+    belief = make(models=RELEASED)
+    after = quick_jit(belief.advance)(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
+    assert np.isfinite(after.log_weight).all()
