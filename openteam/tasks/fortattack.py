@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from openteam.openness import Casualties
 from openteam.task import Split, Task
 from openteam.teammates import Pool, Uniform
 from openteam.teammates.learned import Learned
-from openteam.worlds.fortattack import Arena, DenseRewards, FortAttack, Shooting, SparseRewards
+from openteam.worlds.fortattack import Arena, DenseRewards, FortAttack, Movement, Shooting, SparseRewards
 
 RELEASED = FortAttack(
     arena=Arena(half_height=0.8),
-    shooting=Shooting(closest=0.0),
-    rewards=SparseRewards(outcome=10.0, hit=3.0, shot=0.1),
+    movement=Movement(wrap_angle=False),
+    shooting=Shooting(closest=0.0, slack=0.0),
+    rewards=SparseRewards(outcome=10.0, hit=3.0, shot=0.1, paid_at_the_end=True),
 )
 
 
@@ -29,7 +32,7 @@ def fortattack() -> Task:
 
 
 def fortattack_released() -> Task:
-    """FortAttack as in the released code: a lower arena, rewards ten times as large, one type per team."""
+    """FortAttack as in the released code: a lower arena, angles that grow, rewards ten times as large, a type per team."""
     return Task(
         name="fortattack-released",
         world=RELEASED,
@@ -41,13 +44,18 @@ def fortattack_released() -> Task:
     )
 
 
-def fortattack_duel() -> Task:
+def fortattack_duel(name: str = "fortattack-duel", world: FortAttack = FortAttack()) -> Task:
     """FortAttack for joint training: shaped rewards for both sides, and a hit on slot 0 does not end the game."""
     return Task(
-        name="fortattack-duel",
-        world=FortAttack(rewards=DenseRewards(siege=5.0), learner_hit_ends=False),
+        name=name,
+        world=dataclasses.replace(world, rewards=DenseRewards(siege=5.0), learner_hit_ends=False),
         openness=Casualties(team_size=3, guards=3, attackers=3, learner_stays=False),
         pool=Pool((Uniform(),)),
         horizon=100,
         time_limit_terminates=True,
     )
+
+
+def fortattack_duel_released() -> Task:
+    """The same in the released code's arena, with its angles and times out: where the types of that task must train."""
+    return fortattack_duel("fortattack-duel-released", RELEASED)

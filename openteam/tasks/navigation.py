@@ -28,10 +28,10 @@ def navigation_partial() -> Task:
 
 
 def navigation_partial_released() -> Task:
-    """The same as in the released code, where destinations are always visible."""
+    """The same as in the released code: destinations are always visible, and at times there are more than two."""
     return Task(
         name="navigation-partial-released",
-        world=Navigation(count_agents=True),
+        world=Navigation(count_agents=True, most=5),
         openness=released_lifetimes(3, 3, 3),
         pool=pool(),
         view=Window(hide_objects=False, stretch=True),

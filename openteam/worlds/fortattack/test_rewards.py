@@ -9,7 +9,15 @@ from openteam.worlds.fortattack.rewards import Events
 
 GUARD = np.array([True, True, False, False])
 NOBODY = [0, 0, 0, 0]
-NOTHING = {"shot": NOBODY, "scored": NOBODY, "hit": NOBODY, "arrived": NOBODY, "held": False, "cleared": False}
+NOTHING = {
+    "shot": NOBODY,
+    "scored": NOBODY,
+    "hit": NOBODY,
+    "arrived": NOBODY,
+    "over": False,
+    "held": False,
+    "cleared": False,
+}
 STILL = {"before": [1.0] * 4, "after": [1.0] * 4}
 RELEASED = SparseRewards(outcome=10.0, hit=3.0, shot=0.1)
 
