@@ -32,7 +32,7 @@ def fortattack() -> Task:
 
 
 def fortattack_released() -> Task:
-    """FortAttack as in the released code: a lower arena, angles that grow, rewards ten times as large, a type per team."""
+    """FortAttack as in the released code: a lower arena, growing angles, tenfold rewards, one type per team."""
     return Task(
         name="fortattack-released",
         world=RELEASED,
