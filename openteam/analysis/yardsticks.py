@@ -80,8 +80,8 @@ YARDSTICKS = (
     Yardstick("released prey", "wolfpack-released", "greedy", "return", -37.9, 3.8),
     Yardstick("A2C0", "navigation-partial-released", "avoids", "steps on destinations", 0.2, 0.5),
     Yardstick("A2C0", "navigation-partial-released", "avoids", "return", 0.0, 0.1),
-    Yardstick("A2C5", "navigation-partial-released", "camps", "steps on destinations", 16.0, 1.6),
-    Yardstick("A2C5", "navigation-partial-released", "camps", "return", -0.46, 0.3),
+    Yardstick("A2C5", "navigation-partial-released", "camps", "steps on destinations", 15.4, 1.5),
+    Yardstick("A2C5", "navigation-partial-released", "camps", "return", -0.21, 0.6),
 )
 
 

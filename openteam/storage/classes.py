@@ -23,7 +23,7 @@ HOMES: dict[str, str] = {
     for module, names in {
         "openteam.task": ("Split", "Task"),
         "openteam.worlds.lbf": ("Foraging",),
-        "openteam.worlds.wolfpack": ("FleeingPrey", "RandomPrey", "Wolfpack"),
+        "openteam.worlds.wolfpack": ("CautiousPrey", "FleeingPrey", "RandomPrey", "Wolfpack"),
         "openteam.worlds.fortattack": ("Arena", "DenseRewards", "FortAttack", "Movement", "Shooting", "SparseRewards"),
         "openteam.worlds.navigation": ("Navigation",),
         "openteam.prey.evasion": ("Evasion",),

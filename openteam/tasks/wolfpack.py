@@ -13,7 +13,7 @@ from openteam.tasks.foraging import UNSEEN
 from openteam.teammates import Hunters, Pool, Uniform
 from openteam.teammates.learned import Learned
 from openteam.views import FullView, Radius
-from openteam.worlds.wolfpack import Wolfpack
+from openteam.worlds.wolfpack import CautiousPrey, Wolfpack
 
 RELEASED = Hunters(drifts=True, retreats_blindly=True)
 
@@ -32,10 +32,10 @@ def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
 
 
 def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = FullView()) -> Task:
-    """Wolfpack as in the released code: random departures and arrivals, a small reward for getting nearer."""
+    """Wolfpack as in the released code: random departures and arrivals, prey that let single hunters come near."""
     return Task(
         name=name,
-        world=Wolfpack(shaping=0.01, returns_elsewhere=True),
+        world=Wolfpack(behaviour=CautiousPrey(), shaping=0.01, returns_elsewhere=True),
         openness=Bernoulli(cap=3),
         pool=hunters(RELEASED),
         view=view,
