@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ class Labels:
     def __init__(self) -> None:
         self.algorithms = {name: to_json(build()) for name, build in ALGORITHMS.items()}
         self.tasks: dict[str, Any] = {}
+        self.filled: dict[str, Any] = {}
         self.strangers: dict[str, Any] = {}
 
     def task(self, config: dict[str, Any]) -> Label:
@@ -41,7 +43,10 @@ class Labels:
         name = config["name"]
         if name not in self.tasks:
             self.tasks[name] = to_json(TASKS[name]()) if name in TASKS else config
-        return Label(name, describe(differences(config, self.tasks[name])))
+        written = json.dumps(config, sort_keys=True)
+        if written not in self.filled:  # the runs of a plan share a task, which takes a moment to build
+            self.filled[written] = with_defaults(config)
+        return Label(name, describe(differences(self.filled[written], self.tasks[name])))
 
     def algorithm(self, config: dict[str, Any]) -> Label:
         """The preset with the fewest other parts, then with the fewest other fields."""

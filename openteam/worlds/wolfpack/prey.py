@@ -63,7 +63,7 @@ class CautiousPrey(AbstractPrey):
 
     alone: float = eqx.field(static=True, default=0.5)
     """Probability of fleeing from a single hunter."""
-    together: float = eqx.field(static=True, default=0.94)
+    together: float = eqx.field(static=True, default=0.97)
     """Probability of fleeing when there are several."""
     alert: int = eqx.field(static=True, default=2)
     """Hunters within this distance count, and threaten the cells around."""
