@@ -26,7 +26,7 @@ def caveat(group: Group, steps: Sequence[int]) -> str:
         return "other exploration"
     name, schedule = found
     ours = np.mean([value_at(schedule, step, schedule["fraction"] * group.steps) for step in steps])
-    theirs = np.mean([value_at(schedule, step, over) for step in steps])
+    theirs = np.mean([value_at(schedule, step, float(over)) for step in steps])
     return "" if abs(ours - theirs) < CLOSE else f"{SYMBOLS[name]} {theirs:.2f} there, {ours:.2f} here"
 
 

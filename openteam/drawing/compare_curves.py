@@ -233,6 +233,7 @@ def footnote(groups: Sequence[Group], splits: Sequence[str]) -> str:
 
 def circles(groups: Sequence[Group]) -> str:
     """What the published curves are, and until when their runs explored if ours did not do so as long."""
-    until = published_exploration_steps(groups[0].task.name)
-    others = until is not None and any(caveat(group, group.checkpoints) for group in groups)
-    return "circles: curves published with its code" + (f", exploring until {millions(until)} steps" if others else "")
+    what, until = "circles: curves published with its code", published_exploration_steps(groups[0].task.name)
+    if until is None or not any(caveat(group, group.checkpoints) for group in groups):
+        return what
+    return f"{what}, exploring until {millions(until)} steps"

@@ -136,4 +136,5 @@ class Foragers(AbstractScripts):
         return sizes == (3, 0, len(ACTION_NAMES))
 
     def member(self, index: Int[Array, ""]) -> Forager:
-        return Forager(*self.select(index), self.level_by_cell)
+        seeks, origin, limit, strict = self.select(index)
+        return Forager(seeks, origin, limit, strict, self.level_by_cell)
