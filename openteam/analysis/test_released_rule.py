@@ -30,6 +30,6 @@ def test_where_all_episodes_are_equally_long_the_rule_changes_nothing():
 
 
 def test_the_rule_can_be_resampled_from_episodes_and_counts_short_ones_more():
-    returns, lengths = np.array([-10.0, 10.0]), np.array([20, 100])
-    assert as_released(returns, np.array([100, 100])) == pytest.approx(0, abs=0.5)
+    returns, lengths = np.array([-10.0, 10.0]), np.array([20.0, 100.0])
+    assert as_released(returns, np.array([100.0, 100.0])) == pytest.approx(0, abs=0.5)
     assert as_released(returns, lengths) < -2
