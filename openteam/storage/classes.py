@@ -33,6 +33,7 @@ HOMES: dict[str, str] = {
         "openteam.teammates": ("Foragers", "Hunters", "Navigators", "Pool", "Uniform"),
         "openteam.teammates.learned": ("Learned",),
         "openteam.teammates.trained": ("Trained",),
+        "openteam.teammates.wrapped_angles": ("WrappedAngles",),
         "openteam.algorithms.belief_gpl": ("BeliefGPL",),
         "openteam.algorithms.beliefs": ("Autoencoder", "ParticleFilter", "VariationalAutoencoder"),
         "openteam.algorithms.cloning": ("Cloning",),

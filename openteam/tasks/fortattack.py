@@ -8,6 +8,7 @@ from openteam.openness import Casualties
 from openteam.task import Split, Task
 from openteam.teammates import Pool, Uniform
 from openteam.teammates.learned import Learned
+from openteam.teammates.wrapped_angles import WrappedAngles
 from openteam.worlds.fortattack import Arena, DenseRewards, FortAttack, Movement, Shooting, SparseRewards
 
 RELEASED = FortAttack(
@@ -37,7 +38,7 @@ def fortattack_released() -> Task:
         name="fortattack-released",
         world=RELEASED,
         openness=Casualties(team_size=3, guards=3, attackers=3),
-        pool=Pool((Learned("fortattack"),), teams=2, redraw=False),
+        pool=Pool((WrappedAngles(Learned("fortattack")),), teams=2, redraw=False),
         horizon=100,
         time_limit_terminates=True,
         splits={"larger": Split(openness=Casualties(team_size=5, guards=5, attackers=5))},
@@ -57,5 +58,5 @@ def fortattack_duel(name: str = "fortattack-duel", world: FortAttack = FortAttac
 
 
 def fortattack_duel_released() -> Task:
-    """The same in the released code's arena, with its angles and times out: where the types of that task must train."""
-    return fortattack_duel("fortattack-duel-released", RELEASED)
+    """The same in the released code's arena, with its times out; angles are as its types read them, wrapped."""
+    return fortattack_duel("fortattack-duel-released", dataclasses.replace(RELEASED, movement=Movement()))
