@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from jaxtyping import Float
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.analysis.labels import Label, Labels
 from openteam.analysis.statistics import bootstrap_interval, interquartile_mean, mean_interval
+from openteam.analysis.stop_rule import as_released
 from openteam.errors import UserError
 from openteam.storage.run_folder import RunFolder, is_run
 from openteam.tasks import TASKS
@@ -28,6 +29,8 @@ class Reading:
     path: Path
     config: dict[str, Any]
     returns: dict[str, dict[int, float]]
+    episodes: dict[str, dict[int, Float[np.ndarray, "episodes 2"]]] = field(default_factory=dict)
+    """Return and length of every episode, by split and checkpoint."""
 
     @property
     def finished(self) -> bool:
@@ -66,8 +69,12 @@ class Group:
         trained = [step for step in steps if step > 0] or steps
         return trained[-max(1, round(len(trained) / 4)) :] if at == "last-quarter" else trained[-1:]
 
-    def scores(self, split: str, at: At) -> Float[np.ndarray, "seeds"]:
-        """Each seed's mean return at the chosen checkpoints."""
+    def scores(self, split: str, at: At, released: bool = False) -> Float[np.ndarray, "seeds"]:
+        """Each seed's mean return at the chosen checkpoints, or what the released code's stop rule makes of it."""
+        if released:
+            return np.array(
+                [np.mean([as_released(*run.episodes[split][step].T) for step in self.chosen(at)]) for run in self.runs]
+            )
         columns = [self.checkpoints.index(step) for step in self.chosen(at)]
         return self.curves(split)[:, columns].mean(1)
 
@@ -75,9 +82,9 @@ class Group:
         """Behind the figure of one split, over all seeds."""
         return sum(run.config["settings"]["evaluation_episodes"] for run in self.runs) * len(self.chosen(at))
 
-    def estimate(self, split: str, at: At) -> tuple[float, float]:
+    def estimate(self, split: str, at: At, released: bool = False) -> tuple[float, float]:
         """Mean over seeds and half its 95 % interval, nan with one seed."""
-        mean, half = mean_interval(self.scores(split, at))
+        mean, half = mean_interval(self.scores(split, at, released))
         return float(mean), float(half)
 
 
@@ -134,17 +141,18 @@ def read_run(path: Path) -> Reading:
         splits, names = ["train", *config["task"]["splits"]], (config["task"]["name"], config["learner"]["class"])
         if not (isinstance(steps, int) and isinstance(config["seed"], int) and all(isinstance(n, str) for n in names)):
             raise TypeError
-        returns: dict[tuple[str, int], list[float]] = defaultdict(list)
+        played: dict[tuple[str, int], list[tuple[float, int]]] = defaultdict(list)
         for row in folder.rows_of_checkpoints("episodes.jsonl"):
-            returns[row["split"], row["step"]].append(float(row["return"]))
+            played[row["split"], row["step"]].append((float(row["return"]), int(row["length"])))
     except (KeyError, TypeError, ValueError):
         raise UserError(f"{path} is damaged: its config.json or episodes.jsonl lacks what every run has.") from None
-    steps = sorted({step for _, step in returns})
-    complete = [step for step in steps if all(len(returns[split, step]) == episodes for split in splits)]
+    steps = sorted({step for _, step in played})
+    complete = [step for step in steps if all(len(played[split, step]) == episodes for split in splits)]
     if not complete:
         raise UserError(f"{path} has no evaluated checkpoint yet.")
-    means = {split: {step: float(np.mean(returns[split, step])) for step in complete} for split in splits}
-    return Reading(path, config, means)
+    kept = {split: {step: np.array(played[split, step]) for step in complete} for split in splits}
+    means = {split: {step: float(each[:, 0].mean()) for step, each in at.items()} for split, at in kept.items()}
+    return Reading(path, config, means, kept)
 
 
 def group_runs(readings: Iterable[Reading]) -> tuple[list[Group], list[str]]:

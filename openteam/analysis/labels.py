@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,13 +39,17 @@ class Labels:
         self.algorithms: dict[TaskKind, dict[str, Any]] = {}
         self.tasks: dict[str, Any] = {}
         self.kinds: dict[str, TaskKind] = {}
+        self.filled: dict[str, Any] = {}
         self.strangers: dict[str, Any] = {}
 
     def task(self, config: dict[str, Any]) -> Label:
         """A task knows its name; its parts may differ from those it has today."""
         name = config["name"]
         self.read(config)
-        return Label(name, describe(differences(config, self.tasks[name])))
+        written = json.dumps(config, sort_keys=True)
+        if written not in self.filled:  # the runs of a plan share a task, which takes a moment to build
+            self.filled[written] = with_defaults(config)
+        return Label(name, describe(differences(self.filled[written], self.tasks[name])))
 
     def algorithm(self, config: dict[str, Any], task: dict[str, Any]) -> Label:
         """The preset with the smallest other parts, then with the fewest other fields; as it is for the run's task."""

@@ -37,6 +37,13 @@ def published_curve(task: str, algorithm: str, split: str) -> list[tuple[float, 
     return [(part * found["steps"], mean) for part, mean in points if mean is not None]
 
 
+def published_exploration_steps(task: str) -> int | None:
+    """After how many steps the exploration of the published curves' runs reaches its last value; None if unknown."""
+    tasks = _paper()["curves"]["tasks"]
+    found = tasks.get(task) or tasks.get(task.removesuffix("-released"))
+    return found["exploration_steps"] if found else None
+
+
 def published_at(task: str, algorithm: str, split: str, steps: Sequence[int]) -> float | None:
     """The published curve's mean over these steps, straight between its points; None where it does not reach."""
     curve = published_curve(task, algorithm, split)

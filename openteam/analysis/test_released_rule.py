@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import openteam
-from openteam.analysis.released_rule import evaluate_as_released, finished_returns
+from openteam.analysis.released_rule import evaluate_as_released
+from openteam.analysis.stop_rule import as_released, finished_returns
 
 
 def test_all_stop_when_the_first_environment_has_finished_its_episodes():
@@ -26,3 +27,9 @@ def test_where_all_episodes_are_equally_long_the_rule_changes_nothing():
     means = evaluate_as_released(openteam.UniformRandom(), task, repeats=3)
     plain = openteam.evaluate(openteam.UniformRandom(), task, episodes=16)
     assert means == pytest.approx([plain.mean] * 3)
+
+
+def test_the_rule_can_be_resampled_from_episodes_and_counts_short_ones_more():
+    returns, lengths = np.array([-10.0, 10.0]), np.array([20.0, 100.0])
+    assert as_released(returns, np.array([100.0, 100.0])) == pytest.approx(0, abs=0.5)
+    assert as_released(returns, lengths) < -2

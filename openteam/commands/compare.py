@@ -25,6 +25,8 @@ class Compare:
     at: Literal["best", "last", "last-quarter"] = "best"
     """Which checkpoint counts: the best by mean training return, as in the paper; the last; the mean of the last
     quarter."""
+    released_rule: bool = False
+    """Also show what the released code's stop rule would have reported, in which short episodes count more often."""
     csv: Path | None = None
     """Also write a row per task, algorithm and split there."""
     markdown: Path | None = None
@@ -48,7 +50,7 @@ class Compare:
             print(sentence)
         if not comparison.groups:
             raise UserError("None of these runs can be compared.")
-        sheets = sheets_of(comparison, self.at)
+        sheets = sheets_of(comparison, self.at, self.released_rule)
         for sheet in sheets:
             console.print(as_text(sheet))
         if self.csv:

@@ -27,6 +27,9 @@ class Evaluate:
     """Which episodes."""
     task: str | None = None
     """Another task than the one it was trained on."""
+    released_rule: bool = False
+    """Also evaluate as the released code does: 16 environments until the first has finished 5 episodes, so that short
+    episodes count more often. For comparison with published numbers, in FortAttack above all."""
     imports: Imports = ()
 
     def __call__(self) -> None:
@@ -46,6 +49,13 @@ class Evaluate:
         check_fits(self.run, task.name, task.spec)
         played = evaluate(policy, task.split(self.split), episodes=self.episodes, seed=self.seed)
         print(f"{task.name} {self.split}: return {played}, 95 % interval over episodes")
+        if self.released_rule:
+            from openteam.analysis.released_rule import evaluate_as_released
+            from openteam.analysis.statistics import mean_interval
+
+            means = evaluate_as_released(policy, task.split(self.split), seed=self.seed)
+            mean, half = mean_interval(means)
+            print(f"released stop rule: return {mean:.3f} ± {half:.3f}, 95 % interval over {len(means)} evaluations")
 
     def check(self) -> None:
         """Everything that can be wrong before there is a policy."""

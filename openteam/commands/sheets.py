@@ -12,9 +12,12 @@ from rich import box
 from rich.table import Table
 
 from openteam.analysis.compare import At, Comparison, Group, millions, overall
+from openteam.analysis.exploration import caveat
 from openteam.analysis.paper import published, published_at
 from openteam.errors import UserError
 
+RULE = ["released rule"]
+WIDTHS = {"algorithm": 8, "the paper's": 13}
 RULES: dict[At, str] = {
     "best": "at the checkpoint with the highest mean return on train over the seeds, as in the paper",
     "last": "at the last checkpoint",
@@ -32,9 +35,9 @@ class Sheet:
     caption: str
 
 
-def sheets_of(comparison: Comparison, at: At) -> list[Sheet]:
-    """A table per task; one over all tasks if algorithms share several."""
-    sheets = [task_sheet(task, comparison, at) for task in comparison.tasks]
+def sheets_of(comparison: Comparison, at: At, released: bool = False) -> list[Sheet]:
+    """A table per task, with the released stop rule if wanted; one over all tasks if algorithms share several."""
+    sheets = [task_sheet(task, comparison, at, released) for task in comparison.tasks]
     across = overall(comparison, at)
     if across:
         rows = [
@@ -49,27 +52,42 @@ def sheets_of(comparison: Comparison, at: At) -> list[Sheet]:
     return sheets
 
 
-def task_sheet(task: str, comparison: Comparison, at: At) -> Sheet:
+def task_sheet(task: str, comparison: Comparison, at: At, released: bool = False) -> Sheet:
     """A row per split and algorithm, with the paper's value if it has one."""
+    rules = (False, True) if released else (False,)
     rows = [
-        [split, group.shown, figure(*group.estimate(split, at)), paper_figure(group, split, at), *counts(group, at)]
+        [split, group.shown, *(figure(*group.estimate(split, at, rule)) for rule in rules),
+         paper_figure(group, split, at), *counts(group, at)]
         for split in comparison.splits(task)
         for group in comparison.tasks[task]
         if split in group.splits
-    ]
+    ]  # fmt: skip
     caption = (
         f"Mean return per episode of the frozen policy {RULES[at]}; ± half the 95 % interval over seeds (Student's t), "
         "which one seed does not have. The paper's values are over 8 seeds: on train the curve published with its "
-        "code, at the same steps, elsewhere its tables, after all its steps."
+        "code, at the same steps, in brackets how its exploration differs from ours there; elsewhere its tables, after "
+        "all its steps."
     )
-    head = ["split", "algorithm", "return", "the paper's", "seeds", "episodes", "checkpoint"]
+    if released:
+        caption += (
+            " Released rule: what the released code would report, which stops 16 environments once the first has "
+            "finished 5 episodes, so that short episodes count more; resampled from the same episodes."
+        )
+    head = ["split", "algorithm", "return", *RULE[: int(released)], "the paper's", "seeds", "episodes", "checkpoint"]
     return Sheet(task, head, rows, caption)
 
 
 def paper_figure(group: Group, split: str, at: At) -> str:
-    """The paper's value, or a dash."""
-    paper = paper_value(group, split, at)
-    return figure(*paper) if paper else "-"
+    """The paper's value, with a caveat where it has one, or a dash."""
+    paper, note = paper_value(group, split, at), paper_caveat(group, split, at)
+    return (figure(*paper) + (f" ({note})" if note else "")) if paper else "-"
+
+
+def paper_caveat(group: Group, split: str, at: At) -> str:
+    """How exploration differs where the paper's value is read off a learning curve; empty elsewhere."""
+    name = (group.task.name, group.algorithm.name, split)
+    read_off = published(*name) is None and published_at(*name, group.chosen(at)) is not None
+    return caveat(group, group.chosen(at)) if read_off else ""
 
 
 def paper_value(group: Group, split: str, at: At) -> tuple[float, float] | None:
@@ -106,8 +124,8 @@ def as_text(sheet: Sheet) -> Table:
         pad_edge=False,
     )
     for name in sheet.head:
-        wraps = name == "algorithm"
-        table.add_column(name, no_wrap=not wraps, min_width=8 if wraps else None, overflow="fold")
+        wraps = name in ("algorithm", "the paper's")
+        table.add_column(name, no_wrap=not wraps, min_width=WIDTHS.get(name), overflow="fold")
     for row, following in zip(sheet.rows, [*sheet.rows[1:], [""]], strict=True):
         table.add_row(*row, end_section=row[0] != following[0])
     return table
@@ -125,7 +143,7 @@ def as_csv(comparison: Comparison, at: At) -> str:
     file = io.StringIO()
     head = (
         "task", "task_changes", "algorithm", "algorithm_changes", "split", "seeds", "steps", "finished", "at",
-        "checkpoint", "episodes", "mean", "half_interval", "paper_mean", "paper_half_interval",
+        "checkpoint", "episodes", "mean", "half_interval", "paper_mean", "paper_half_interval", "paper_caveat",
     )  # fmt: skip
     rows = csv.writer(file, lineterminator="\n")
     rows.writerow(head)
@@ -135,7 +153,7 @@ def as_csv(comparison: Comparison, at: At) -> str:
             rows.writerow([
                 group.task.name, group.task.changes, group.algorithm.name, group.algorithm.changes, split,
                 len(group.runs), group.steps, group.finished, at, group.chosen(at)[-1], group.episodes(at),
-                *("" if math.isnan(value) else value for value in estimates),
+                *("" if math.isnan(value) else value for value in estimates), paper_caveat(group, split, at),
             ])  # fmt: skip
     return file.getvalue()
 

@@ -17,6 +17,7 @@ from openteam.algorithms.ppo import PPO
 from openteam.algorithms.presets import ippo
 from openteam.analysis.duels import duels
 from openteam.analysis.skills import measure, play_type, types_of
+from openteam.analysis.yardsticks import measure_all
 from openteam.catalogue import catalogue
 from openteam.commands.parts import CONFIG
 from openteam.commands.running import run_with_bar
@@ -136,6 +137,18 @@ def check(flags: Check) -> None:
             dataclasses.replace(file, members=tuple(members)).write(path)
     if wrong and not flags.record:
         raise UserError(f"{'; '.join(wrong)}. If a pool was changed on purpose: openteam teammates check --record.")
+    if not flags.weights:
+        check_yardsticks()
+
+
+def check_yardsticks() -> None:
+    """Measure again how near our stand-ins come to the released code's learned agents."""
+    missed = []
+    for measured in measure_all(make):
+        console.print(str(measured), highlight=False)
+        missed += [] if measured.holds else [str(measured)]
+    if missed:
+        raise UserError(f"{'; '.join(missed)}. A world, a type or the prey has changed.")
 
 
 def duel(flags: Duel) -> None:

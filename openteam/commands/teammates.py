@@ -156,7 +156,8 @@ class ListTypes:
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """Fail unless all learned types are there, undamaged, and as skilled as recorded."""
+    """Fail unless all learned types are there, undamaged, and as skilled as recorded; without names, also unless prey
+    and types that stand for the released code's learned ones come near to them."""
 
     weights: tyro.conf.Positional[tuple[str, ...]] = ()
     """Names of shipped files or paths of your own; by default all that are shipped."""

@@ -3,13 +3,15 @@
 import csv
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import openteam
-from openteam.analysis.compare import compare, overall, read_run
-from openteam.analysis.labels import Labels
+from openteam.analysis.compare import Group, Reading, compare, overall, read_run
+from openteam.analysis.exploration import caveat
+from openteam.analysis.labels import Label, Labels
 from openteam.analysis.paper import published, published_at, published_curve, published_steps
 from openteam.cli import run
 from openteam.errors import UserError
@@ -186,7 +188,7 @@ def test_the_table_is_written_as_csv_and_markdown(three_seeds, capsys):
     assert rows["larger"] | {"mean": "", "half_interval": ""} == {
         "task": "lbf", "task_changes": "", "algorithm": "gpl-q", "algorithm_changes": "", "split": "larger",
         "seeds": "3", "steps": "200", "finished": "True", "at": "best", "checkpoint": "100", "episodes": "6",
-        "mean": "", "half_interval": "", "paper_mean": "2.32", "paper_half_interval": "0.22",
+        "mean": "", "half_interval": "", "paper_mean": "2.32", "paper_half_interval": "0.22", "paper_caveat": "",
     }  # fmt: skip
     assert float(rows["larger"]["mean"]) == pytest.approx(2)
     assert float(rows["train"]["paper_mean"]) == pytest.approx(0.07 + 100 / 0.8e6 * (2.70 - 0.07))
@@ -200,8 +202,33 @@ def test_the_table_is_written_as_csv_and_markdown(three_seeds, capsys):
 def test_one_seed_is_said_to_be_one(tmp_path, capsys):
     make_run(tmp_path / "run", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     assert run(["compare", str(tmp_path), "--csv", str(tmp_path / "x.csv")]) == 0
-    assert re.search(r"train +gpl-q +3\.00 +0\.07 +one seed", capsys.readouterr().out)
+    assert re.search(r"train +gpl-q +3\.00 +0\.07 \(ε.* +one seed", capsys.readouterr().out)
     assert ",3.0,,0.07" in (tmp_path / "x.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("learner", "steps", "at", "expected"),
+    [
+        ("gpl-q", 6_400_000, 1_600_000, ""),  # as long as the published runs, with their schedule
+        ("gpl-q", 1_600_000, 1_600_000, "ε 0.68 there, 0.05 here"),
+        ("gpl-spi", 1_600_000, 1_600_000, "τ 0.67 there, 0.01 here"),
+        ("gpl-q", 1_600_000, 0, ""),
+        ("maddpg", 1_600_000, 1_600_000, "other exploration"),
+    ],
+)
+def test_a_published_curve_stands_beside_a_run_with_the_exploration_of_both(learner, steps, at, expected):
+    config = {"learner": to_json(openteam.make_algorithm(learner)), "settings": {"steps": steps}, "seed": 0}
+    runs = (Reading(Path("run"), config, {"train": {at: 1.0}}),)
+    assert caveat(Group(Label("lbf-released"), Label(learner), steps, True, runs), [at]) == expected
+
+
+def test_the_released_stop_rule_is_shown_beside_the_fair_mean(three_seeds, capsys):
+    assert run(["compare", str(three_seeds), "--released-rule"]) == 0
+    text = capsys.readouterr().out
+    assert "released" in text
+    # All episodes of these runs are equally long, so both are the same but for the drawing.
+    found = re.search(r"larger +gpl-q +(\S+) ± \S+ +(\S+) ± ", text)
+    assert float(found[2]) == pytest.approx(float(found[1]), abs=0.1)
 
 
 def test_the_papers_values_stand_beside_both_fidelities_but_fortattacks_only_beside_its_own_scale():

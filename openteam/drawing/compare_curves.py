@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from openteam.analysis.compare import Comparison, Group
-from openteam.analysis.paper import published, published_curve, published_steps
+from openteam.analysis.compare import Comparison, Group, millions
+from openteam.analysis.exploration import caveat
+from openteam.analysis.paper import published, published_curve, published_exploration_steps, published_steps
 from openteam.analysis.statistics import mean_interval
 from openteam.drawing.figures import COLOURS, check_picture, save_picture
 
@@ -226,5 +227,13 @@ def footnote(groups: Sequence[Group], splits: Sequence[str]) -> str:
     parts = ["bands: 95 % intervals over seeds"] if drawn else []
     parts += ["thin lines: single seeds"] if 2 in seeds else []
     parts += ["diamonds: the paper's tables, 8 seeds"] if any(published(*name) for name in names) else []
-    parts += ["circles: curves published with its code"] if any(published_curve(*name) for name in names) else []
+    parts += [circles(groups)] if any(published_curve(*name) for name in names) else []
     return "; ".join(parts)
+
+
+def circles(groups: Sequence[Group]) -> str:
+    """What the published curves are, and until when their runs explored if ours did not do so as long."""
+    what, until = "circles: curves published with its code", published_exploration_steps(groups[0].task.name)
+    if until is None or not any(caveat(group, group.checkpoints) for group in groups):
+        return what
+    return f"{what}, exploring until {millions(until)} steps"

@@ -23,7 +23,7 @@ HOMES: dict[str, str] = {
     for module, names in {
         "openteam.task": ("Split", "Task"),
         "openteam.worlds.lbf": ("Foraging",),
-        "openteam.worlds.wolfpack": ("FleeingPrey", "RandomPrey", "Wolfpack"),
+        "openteam.worlds.wolfpack": ("CautiousPrey", "FleeingPrey", "RandomPrey", "Wolfpack"),
         "openteam.worlds.fortattack": ("Arena", "DenseRewards", "FortAttack", "Movement", "Shooting", "SparseRewards"),
         "openteam.worlds.navigation": ("Navigation",),
         "openteam.prey.evasion": ("Evasion",),
@@ -37,6 +37,7 @@ HOMES: dict[str, str] = {
         "openteam.teammates.authors.actor_critic": ("PublishedForagers", "PublishedNavigators"),
         "openteam.teammates.authors.fort": ("PublishedFort",),
         "openteam.teammates.authors.hunters": ("PublishedDistilled", "PublishedGraphDQN"),
+        "openteam.teammates.wrapped_angles": ("WrappedAngles",),
         "openteam.algorithms.belief_gpl": ("BeliefGPL",),
         "openteam.algorithms.beliefs": ("Autoencoder", "ParticleFilter", "VariationalAutoencoder"),
         "openteam.algorithms.cloning": ("Cloning",),

@@ -18,7 +18,7 @@ from openteam.tasks.authors import (
     wolfpack_partial_authors,
 )
 from openteam.tasks.foraging import lbf, lbf_partial, lbf_partial_released, lbf_released
-from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_released
+from openteam.tasks.fortattack import fortattack, fortattack_duel, fortattack_duel_released, fortattack_released
 from openteam.tasks.navigation import navigation_partial, navigation_partial_released, navigation_practice
 from openteam.tasks.wolfpack import (
     evasion,
@@ -52,6 +52,7 @@ TASKS: dict[str, Callable[[], Task]] = {
     "navigation-partial-authors": navigation_partial_authors,
     "evasion": evasion,
     "fortattack-duel": fortattack_duel,
+    "fortattack-duel-released": fortattack_duel_released,
     "navigation-practice": navigation_practice,
     "wolfpack-practice": wolfpack_practice,
     **{f"probe-{name.replace('_', '-')}": build for name, build in PROBES.items()},

@@ -10,13 +10,12 @@ from openteam.tasks.foraging import lbf_partial_released, lbf_released
 from openteam.tasks.fortattack import fortattack_released
 from openteam.tasks.navigation import navigation_partial_released
 from openteam.tasks.wolfpack import wolfpack_partial_released, wolfpack_released
-from openteam.teammates import Pool
+from openteam.teammates import Navigators, Pool
 from openteam.teammates.authors.actor_critic import PublishedForagers, PublishedNavigators
 from openteam.teammates.authors.fort import PublishedFort
 from openteam.teammates.authors.hunters import PublishedDistilled, PublishedGraphDQN
-from openteam.teammates.learned import Learned
 from openteam.teammates.pool import AbstractFamily
-from openteam.worlds.fortattack import FortAttack
+from openteam.teammates.scripted import AbstractScripts
 
 FORAGING_UNSEEN = tuple(f"a2c-{number}" for number in range(1, 9))
 NAVIGATION_UNSEEN = tuple(f"a2c-{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9))
@@ -45,12 +44,7 @@ def wolfpack_partial_authors() -> Task:
 
 def fortattack_authors() -> Task:
     """fortattack-released with the authors' seven checkpoints: one for all guards, one for all attackers."""
-    task = with_pool(fortattack_released(), "fortattack-authors", PublishedFort())
-    world = task.world
-    assert isinstance(world, FortAttack)
-    # The networks were trained on angles that grow with every turn.
-    movement = dataclasses.replace(world.movement, wrap_angle=False)
-    return dataclasses.replace(task, world=dataclasses.replace(world, movement=movement))
+    return with_pool(fortattack_released(), "fortattack-authors", PublishedFort())
 
 
 def navigation_partial_authors() -> Task:
@@ -85,6 +79,7 @@ def with_prey(task: Task) -> Task:
 
 
 def replaced(pool: Pool, *learned: AbstractFamily) -> Pool:
-    """The pool with its scripted families, and these instead of the learned ones."""
-    scripted = (family for family in pool.families if not isinstance(family, (Learned, *map(type, learned))))
-    return dataclasses.replace(pool, families=(*scripted, *learned))
+    """The pool with its scripted types and these learned ones, without those that stand for the authors'."""
+    scripted = (family for family in pool.families if isinstance(family, AbstractScripts))
+    kept = (Navigators() if isinstance(family, Navigators) else family for family in scripted)
+    return dataclasses.replace(pool, families=(*kept, *learned))

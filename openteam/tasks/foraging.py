@@ -9,6 +9,7 @@ from openteam.teammates.learned import Learned
 from openteam.views import Window
 from openteam.worlds.lbf import Foraging
 
+RELEASED = Foragers(level_by_cell=True)
 UNSEEN = tuple(f"unseen-{number}" for number in range(1, 9))
 
 
@@ -20,7 +21,10 @@ def lbf() -> Task:
         openness=Lifetimes(cap=3, start_low=3, start_high=3),
         pool=Pool((Foragers(), Learned("lbf", ("ac",)))),
         horizon=50,
-        splits={"larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5))},
+        splits={
+            "larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5)),
+            "five": Split(openness=Lifetimes(cap=5, start_low=5, start_high=5)),
+        },
     )
 
 
@@ -30,7 +34,7 @@ def lbf_released() -> Task:
         name="lbf-released",
         world=Foraging(),
         openness=released_lifetimes(3, 3, 3),
-        pool=Pool((Foragers(), Learned("lbf", ("ac",)))),
+        pool=Pool((RELEASED, Learned("lbf", ("ac",)))),
         horizon=50,
         time_limit_terminates=True,
         splits={
@@ -51,6 +55,7 @@ def lbf_partial() -> Task:
         horizon=50,
         splits={
             "larger": Split(openness=Lifetimes(cap=5, start_low=2, start_high=5)),
+            "five": Split(openness=Lifetimes(cap=5, start_low=5, start_high=5)),
             "unseen": Split(pool=with_unseen()),
         },
     )
@@ -62,17 +67,21 @@ def lbf_partial_released() -> Task:
         name="lbf-partial-released",
         world=Foraging(size=12),
         openness=released_lifetimes(3, 3, 3),
-        pool=Pool((Foragers(), Learned("lbf", ("ac-12x12",)))),
+        pool=Pool((RELEASED, Learned("lbf", ("ac-12x12",)))),
         view=Window(coordinates="window", stretch=True),
         horizon=50,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=released_lifetimes(5, 5, 5)), "unseen": Split(pool=with_unseen())},
+        splits={
+            "larger": Split(openness=released_lifetimes(5, 2, 5, cap_is_start=True)),
+            "five": Split(openness=released_lifetimes(5, 5, 5)),
+            "unseen": Split(pool=with_unseen(RELEASED)),
+        },
     )
 
 
-def with_unseen() -> Pool:
+def with_unseen(scripted: Foragers = Foragers()) -> Pool:
     """The types of the partial tasks and eight types that are not in training."""
-    return Pool((Foragers(), Learned("lbf", ("ac-12x12", *UNSEEN))))
+    return Pool((scripted, Learned("lbf", ("ac-12x12", *UNSEEN))))
 
 
 def released_lifetimes(cap: int, start_low: int, start_high: int, cap_is_start: bool = False) -> Lifetimes:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from openteam.openness import Casualties
 from openteam.task import Split, Task
 from openteam.teammates import Pool, Uniform
 from openteam.teammates.learned import Learned
-from openteam.worlds.fortattack import Arena, DenseRewards, FortAttack, Shooting, SparseRewards
+from openteam.teammates.wrapped_angles import WrappedAngles
+from openteam.worlds.fortattack import Arena, DenseRewards, FortAttack, Movement, Shooting, SparseRewards
 
 RELEASED = FortAttack(
     arena=Arena(half_height=0.8),
-    shooting=Shooting(closest=0.0),
-    rewards=SparseRewards(outcome=10.0, hit=3.0, shot=0.1),
+    movement=Movement(wrap_angle=False),
+    shooting=Shooting(closest=0.0, slack=0.0),
+    rewards=SparseRewards(outcome=10.0, hit=3.0, shot=0.1, paid_at_the_end=True),
 )
 
 
@@ -29,25 +33,30 @@ def fortattack() -> Task:
 
 
 def fortattack_released() -> Task:
-    """FortAttack as in the released code: a lower arena, rewards ten times as large, one type per team."""
+    """FortAttack as in the released code: a lower arena, growing angles, tenfold rewards, one type per team."""
     return Task(
         name="fortattack-released",
         world=RELEASED,
         openness=Casualties(team_size=3, guards=3, attackers=3),
-        pool=Pool((Learned("fortattack"),), teams=2, redraw=False),
+        pool=Pool((WrappedAngles(Learned("fortattack")),), teams=2, redraw=False),
         horizon=100,
         time_limit_terminates=True,
         splits={"larger": Split(openness=Casualties(team_size=5, guards=5, attackers=5))},
     )
 
 
-def fortattack_duel() -> Task:
+def fortattack_duel(name: str = "fortattack-duel", world: FortAttack = FortAttack()) -> Task:
     """FortAttack for joint training: shaped rewards for both sides, and a hit on slot 0 does not end the game."""
     return Task(
-        name="fortattack-duel",
-        world=FortAttack(rewards=DenseRewards(siege=5.0), learner_hit_ends=False),
+        name=name,
+        world=dataclasses.replace(world, rewards=DenseRewards(siege=5.0), learner_hit_ends=False),
         openness=Casualties(team_size=3, guards=3, attackers=3, learner_stays=False),
         pool=Pool((Uniform(),)),
         horizon=100,
         time_limit_terminates=True,
     )
+
+
+def fortattack_duel_released() -> Task:
+    """The same in the released code's arena, with its times out; angles are as its types read them, wrapped."""
+    return fortattack_duel("fortattack-duel-released", dataclasses.replace(RELEASED, movement=Movement()))

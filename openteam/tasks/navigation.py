@@ -10,6 +10,8 @@ from openteam.teammates.learned import Learned
 from openteam.views import Window
 from openteam.worlds.navigation import Navigation
 
+RELEASED = Navigators(("H1", "H2", "H3", "H4", "avoids", "camps"))
+
 
 def navigation_partial() -> Task:
     """Cooperative Navigation on a 12x12 grid; the learner sees the 5x5 cells around it."""
@@ -28,16 +30,19 @@ def navigation_partial() -> Task:
 
 
 def navigation_partial_released() -> Task:
-    """The same as in the released code, where destinations are always visible."""
+    """The same as in the released code: destinations are always visible, and at times there are more than two."""
     return Task(
         name="navigation-partial-released",
-        world=Navigation(count_agents=True),
+        world=Navigation(count_agents=True, most=5),
         openness=released_lifetimes(3, 3, 3),
-        pool=pool(),
+        pool=Pool((RELEASED,)),
         view=Window(hide_objects=False, stretch=True),
         horizon=50,
         time_limit_terminates=True,
-        splits={"larger": Split(openness=released_lifetimes(5, 5, 5)), "unseen": Split(pool=pool(*UNSEEN))},
+        splits={
+            "larger": Split(openness=released_lifetimes(5, 5, 5)),
+            "unseen": Split(pool=Pool((RELEASED, Learned("navigation", UNSEEN)))),
+        },
     )
 
 

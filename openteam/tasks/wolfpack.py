@@ -13,7 +13,9 @@ from openteam.tasks.foraging import UNSEEN
 from openteam.teammates import Hunters, Pool, Uniform
 from openteam.teammates.learned import Learned
 from openteam.views import FullView, Radius
-from openteam.worlds.wolfpack import Wolfpack
+from openteam.worlds.wolfpack import CautiousPrey, Wolfpack
+
+RELEASED = Hunters(drifts=True, retreats_blindly=True)
 
 
 def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
@@ -22,7 +24,7 @@ def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
         name=name,
         world=Wolfpack(),
         openness=lifetimes(3, 3, 3),
-        pool=hunters(),
+        pool=hunters(Hunters()),
         view=view,
         horizon=200,
         splits={"larger": Split(openness=lifetimes(5, 2, 5))},
@@ -30,12 +32,12 @@ def wolfpack(name: str = "wolfpack", view: AbstractView = FullView()) -> Task:
 
 
 def wolfpack_released(name: str = "wolfpack-released", view: AbstractView = FullView()) -> Task:
-    """Wolfpack as in the released code: random departures and arrivals, a small reward for getting nearer."""
+    """Wolfpack as in the released code: random departures and arrivals, prey that let single hunters come near."""
     return Task(
         name=name,
-        world=Wolfpack(shaping=0.01),
+        world=Wolfpack(behaviour=CautiousPrey(), shaping=0.01, returns_elsewhere=True),
         openness=Bernoulli(cap=3),
-        pool=hunters(),
+        pool=hunters(RELEASED),
         view=view,
         horizon=200,
         time_limit_terminates=True,
@@ -51,12 +53,12 @@ def wolfpack_evaders() -> Task:
 
 def wolfpack_partial() -> Task:
     """Wolfpack; the learner sees what is within a distance of three."""
-    return with_unseen(wolfpack("wolfpack-partial", Radius()))
+    return with_unseen(wolfpack("wolfpack-partial", Radius()), Hunters())
 
 
 def wolfpack_partial_released() -> Task:
     """The same as in the released code, where visible prey may seem one cell off."""
-    return with_unseen(wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2)))
+    return with_unseen(wolfpack_released("wolfpack-partial-released", Radius(object_noise=0.2)), RELEASED)
 
 
 def wolfpack_practice() -> Task:
@@ -81,11 +83,11 @@ def lifetimes(cap: int, start_low: int, start_high: int) -> Lifetimes:
     return Lifetimes(cap=cap, start_low=start_low, start_high=start_high, lifetime=(25, 35), wait=(15, 25))
 
 
-def hunters(*more: str) -> Pool:
+def hunters(scripted: Hunters, *more: str) -> Pool:
     """The seven scripted types, two learned ones, and ``more`` learned ones."""
-    return Pool((Hunters(), Learned("wolfpack", ("teammate-aware-clone", "learned", *more))))
+    return Pool((scripted, Learned("wolfpack", ("teammate-aware-clone", "learned", *more))))
 
 
-def with_unseen(task: Task) -> Task:
+def with_unseen(task: Task, scripted: Hunters) -> Task:
     """The same task with a split that adds eight types which are not in training."""
-    return dataclasses.replace(task, splits=task.splits | {"unseen": Split(pool=hunters(*UNSEEN))})
+    return dataclasses.replace(task, splits=task.splits | {"unseen": Split(pool=hunters(scripted, *UNSEEN))})

@@ -57,6 +57,7 @@ class Forager(AbstractMemoryless):
     ]  # distances are measured from: itself, the team's centre, the agent farthest from it, its leader
     limit: Int[Array, ""]  # the highest level it goes for: any, its own, the team's, its leader's
     strict: Bool[Array, ""]  # with no food within the limit: act at random, instead of dropping the limit
+    level_by_cell: bool = eqx.field(static=True, default=False)  # see Foragers
 
     def decide(self, key: Key[Array, ""], memory: Any, view: View) -> Decision:
         obs = view.obs
@@ -75,6 +76,9 @@ class Forager(AbstractMemoryless):
         far = obs.agents[farthest_other(obs, uniform)]
         heaviest = obs.agents[jnp.argmax(levels)]
         leader = jnp.where(levels.max() > own[2], heaviest, far)
+        if self.level_by_cell:
+            there = (obs.agents[:, :2] == leader[:2]).all(-1) & obs.visible
+            leader = obs.agents[jnp.where(there, jnp.arange(len(there)), 0).max()]
         centre = jnp.round((obs.agents[:, :2] * obs.visible[:, None]).sum(0) / obs.visible.sum())
         origin = jnp.stack([own[:2], centre, far[:2], leader[:2]])[self.origin]
         limit = jnp.stack([jnp.asarray(jnp.inf), own[2], levels.sum(), leader[2]])[self.limit]
@@ -123,10 +127,14 @@ class Foragers(AbstractScripts):
     descriptions: ClassVar[dict[str, str]] = DESCRIPTIONS
     names: tuple[str, ...] = eqx.field(static=True, default=tuple(PARAMETERS))
     """Which of H1 to H8."""
+    level_by_cell: bool = eqx.field(static=True, default=False)
+    """H8 reads its leader's level off the cell that the leader stands on: the level of the last agent there, as in the
+    released code. It differs only where two agents stand on one cell. A type sees itself as the first agent."""
 
     def reads(self, spec: Spec) -> bool:
         sizes = spec.agent_features, spec.shared_features % 3, spec.actions
         return sizes == (3, 0, len(ACTION_NAMES))
 
     def member(self, index: Int[Array, ""]) -> Forager:
-        return Forager(*self.select(index))
+        seeks, origin, limit, strict = self.select(index)
+        return Forager(seeks, origin, limit, strict, self.level_by_cell)

@@ -86,6 +86,8 @@ class Hunter(AbstractPolicy):
     strategy: Int[Array, ""]  # random, greedy, probabilistic, aware
     waits: Bool[Array, ""]
     size: int = eqx.field(static=True)
+    drifts: bool = eqx.field(static=True, default=False)  # see Hunters
+    retreats_blindly: bool = eqx.field(static=True, default=False)
 
     def start(self, slots: int) -> Memory[Patience, tuple[()]]:
         del slots
@@ -109,13 +111,17 @@ class Hunter(AbstractPolicy):
             jnp.where(
                 self.strategy == GREEDY,
                 step_towards(target.cell - me),
-                noisy_step(u_action, u_side, me, target.cell, self.size),
+                noisy_step(u_action, u_side, me, target.cell, self.size, self.drifts),
             ),
         )
         lost = jnp.where(self.strategy == AWARE, ~steps.any(), ~target.exists) | (self.strategy == RANDOM)
         retreats = self.waits & must_wait(scene, target, patience)
         action = jnp.where(pushes & (self.strategy != RANDOM), push, jnp.where(lost, random_action, walk))
-        action = jnp.where(retreats, step_away(me, target.prey, self.size), action)
+        if self.retreats_blindly:
+            away = step_away_blindly(u_action, me, target.prey, self.size)
+        else:
+            away = step_away(me, target.prey, self.size)
+        action = jnp.where(retreats, away, action)
         return Decision(action, Memory(patience, ()), Explanation())
 
     def path_to(self, scene: Scene, assigned: Goal) -> Bool[Array, "4"]:
@@ -204,14 +210,16 @@ def step_along(vertical: Bool[Array, ""], sign: Int[Array, ""]) -> Int[Array, ""
 
 
 def noisy_step(
-    u_axis: Float[Array, ""], u_side: Float[Array, ""], me: Int[Array, "2"], goal: Int[Array, "2"], size: int
-) -> Int[Array, ""]:
+    u_axis: Float[Array, ""], u_side: Float[Array, ""], me: Int[Array, "2"], goal: Int[Array, "2"], size: int,
+    drifts: bool = False,
+) -> Int[Array, ""]:  # fmt: skip
     """A random step that most likely closes the larger gap: both choices are softmax."""
     gap = goal - me
     vertical = u_axis < jax.nn.sigmoid((jnp.abs(gap[0]) - jnp.abs(gap[1])) / TEMPERATURE)
     here, along = jnp.where(vertical, me[0], me[1]), jnp.where(vertical, gap[0], gap[1])
     back = jnp.abs(along + 1) + jnp.where(here == 0, BLOCKED, 0)
-    forth = jnp.abs(along - 1) + jnp.where(here == size - 1, BLOCKED, 0)
+    ahead = jnp.abs(along - 1) - jnp.where((along == 0) & drifts, 2, 0)
+    forth = ahead + jnp.where(here == size - 1, BLOCKED, 0)
     onward = u_side < jax.nn.sigmoid((back - forth) / TEMPERATURE)
     return step_along(vertical, jnp.where(onward, 1, -1))
 
@@ -227,6 +235,22 @@ def step_away(me: Int[Array, "2"], prey: Int[Array, "2"], size: int) -> Int[Arra
     return jnp.where(ends, step_along(~vertical, aside), step_along(vertical, larger))
 
 
+def step_away_blindly(
+    uniform: Float[Array, ""], me: Int[Array, "2"], prey: Int[Array, "2"], size: int
+) -> Int[Array, ""]:
+    """The released code's step away from the prey, along the larger gap of those that do not lead off the grid.
+
+    Without a gap "away" is down or left, whatever room there is; with no way left the step is random.
+    """
+    gap = me - prey
+    down, right = gap[0] >= 0, gap[1] > 0
+    vertical_open = me[0] != jnp.where(down, size - 1, 0)
+    horizontal_open = me[1] != jnp.where(right, size - 1, 0)
+    vertical = vertical_open & (~horizontal_open | (jnp.abs(gap[0]) > jnp.abs(gap[1])))
+    step = jnp.where(vertical, jnp.where(down, DOWN, UP), jnp.where(right, RIGHT, LEFT))
+    return jnp.where(vertical_open | horizontal_open, step, jnp.floor(uniform * STAY).astype(jnp.int32))
+
+
 class Hunters(AbstractScripts):
     """The scripted types of Wolfpack, as a family of a pool."""
 
@@ -237,6 +261,12 @@ class Hunters(AbstractScripts):
     """Which of the seven."""
     grid: int = eqx.field(static=True, default=10)
     """Rows and columns of the world's grid, which observations do not tell. A task refuses another size."""
+    drifts: bool = eqx.field(static=True, default=False)
+    """On an axis without a gap a greedy-probabilistic hunter steps down or right with probability 0.69, as in the
+    released code. Else both ways are equally likely."""
+    retreats_blindly: bool = eqx.field(static=True, default=False)
+    """At the edge of the grid a waiting hunter backs off along the other axis, down or left if it has no gap there, and
+    in a corner anywhere, as in the released code. Else it turns to the side where there is room."""
 
     def __check_init__(self) -> None:
         check_positive(self, "grid")
@@ -255,4 +285,4 @@ class Hunters(AbstractScripts):
 
     def member(self, index: Int[Array, ""]) -> Hunter:
         strategy, waits = self.select(index)
-        return Hunter(strategy, waits, self.grid)
+        return Hunter(strategy, waits, self.grid, self.drifts, self.retreats_blindly)

@@ -174,6 +174,18 @@ def test_h8_follows_the_farthest_agent_when_nobody_is_stronger_than_itself():
     assert goes_for(grid, "H8") == (3, 3)
 
 
+@pytest.mark.parametrize(("by_cell", "food"), [(False, (1, 1)), (True, (3, 3))])
+def test_h8_may_read_its_leaders_level_off_the_last_agent_on_the_leaders_cell(by_cell, food):
+    # c leads b and could take 2; d, of level 1, is put on the same cell.
+    state = from_text(
+        "b1 . . . . . \n . 2 . . . . \n . . . . . d1 \n . . . 1 . . \n . . . . . . \n A1 . . . . c2", foods=3
+    )
+    state = eqx.tree_at(lambda s: s.position, state, state.position.at[3].set(state.position[2]))
+    obs = FullView()(jax.random.key(0), WORLD, state, jnp.array(1))
+    h8 = Foragers(("H8",), level_by_cell=by_cell).member(jnp.array(0))
+    assert tuple(h8.choose_food(obs, jnp.zeros(()))[0].tolist()) == food
+
+
 @pytest.mark.parametrize("name", ["H3", "H4"])
 def test_types_that_insist_act_at_random_when_nothing_is_light_enough(name):
     grid = "b1 . . . . . \n . 3 . . . . \n . . . . . . \n . . . 3 . . \n . . . . . . \n . . . . . A1"

@@ -19,7 +19,9 @@ from openteam.teammates.hunters import (
     assigned_goal,
     draw_patience,
     nearest_goal,
+    noisy_step,
     read_scene,
+    step_away_blindly,
 )
 from openteam.views import FullView
 from openteam.worlds.wolfpack import ACTION_NAMES, Wolfpack, WolfpackState
@@ -235,6 +237,41 @@ def test_others_count_only_within_the_radius_of_the_prey():
 def test_backing_off_follows_the_larger_gap_unless_the_grid_ends(prey, hunter, action):
     grid = put(("^", *prey), ("b", *hunter), ("v", 5, 5))
     assert does(grid, "greedy-waiting", radius=3) == action
+
+
+@pytest.mark.parametrize(
+    ("me", "goal", "drifts", "down"),
+    [
+        ((2, 1), (2, 4), False, 0.5),
+        ((2, 1), (2, 4), True, sigmoid(2)),
+        ((5, 1), (5, 4), True, sigmoid(2 - 5)),  # down is off the grid
+        ((3, 1), (2, 4), True, 1 - sigmoid(2)),  # a gap is closed as ever
+    ],
+)
+def test_without_a_gap_a_drifting_hunter_goes_down_rather_than_up(me, goal, drifts, down):
+    sides = (jnp.arange(200) + 0.5) / 200
+    one = jax.vmap(lambda u: noisy_step(jnp.zeros(()), u, jnp.array(me), jnp.array(goal), SIZE, drifts))
+    assert np.mean(np.asarray(one(sides)) == ACTION_NAMES.index("down")) == pytest.approx(down, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("prey", "hunter", "actions"),
+    [
+        ((3, 2), (1, 2), {"up"}),
+        ((2, 3), (3, 2), {"left"}),  # equal gaps: columns
+        ((2, 2), (0, 2), {"left"}),  # the grid ends above, and there is no gap across: left
+        ((2, 5), (0, 5), {"left"}),
+        ((2, 3), (2, 5), {"down"}),  # the grid ends on the right, and there is no gap across: down
+        ((2, 0), (0, 0), {"up", "right", "down", "left"}),  # it ends above and on the left
+        ((2, 1), (0, 0), {"up", "right", "down", "left"}),
+    ],
+)
+def test_backing_off_blindly_has_one_direction_per_axis_and_is_random_in_corners(prey, hunter, actions):
+    found = {
+        ACTION_NAMES[int(step_away_blindly(jnp.asarray(u), jnp.array(hunter), jnp.array(prey), SIZE))]
+        for u in (0.1, 0.3, 0.6, 0.9)
+    }
+    assert found == actions
 
 
 def test_patience_is_drawn_at_entry_and_kept():

@@ -12,12 +12,12 @@ import pytest
 from openteam.core.random import key
 from openteam.core.types import first_view
 from openteam.errors import UserError
-from openteam.teammates.navigators import PARAMETERS, Navigators
+from openteam.teammates.navigators import Navigators
 from openteam.views import FullView
 from openteam.worlds.navigation import ACTION_NAMES, Navigation
 from openteam.worlds.navigation.draw import from_text
 
-NAMES = tuple(PARAMETERS)
+NAMES = Navigators().names
 WORLD = Navigation(size=6)
 DRAWS = 2000
 QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
@@ -151,6 +151,32 @@ def test_on_a_destination_that_is_not_its_own_one_walks_on():
     assert does(grid, "H3") == "south"
 
 
+def does_often(name, grid):
+    """The shares of the actions of one of the two types that wait."""
+    obs = FullView()(key(0), WORLD, from_text(grid, slots=3), jnp.array(1))
+    member = Navigators((name,)).member(jnp.array(0))
+    actions = jax.vmap(lambda k: member.act(k, member.start(3), first_view(obs))[0])(jax.random.split(key(1), 1000))
+    shares = np.bincount(np.asarray(actions), minlength=5) / 1000
+    return {ACTION_NAMES[a]: shares[a] for a in np.flatnonzero(shares)}
+
+
+def test_one_that_avoids_walks_up_to_the_nearest_destination_and_never_steps_on_it():
+    far = ". . . . . . \n . * . . . . \n . . . . . . \n . b . . . . \n . . . . * . \n . . . . . A"
+    beside = ". . . . . . \n . * . . . . \n . b . . . . \n . . . . . . \n . . . . * . \n . . . . . A"
+    assert does_often("avoids", far) == {"north": 1}
+    assert does_often("avoids", beside) == {"none": 1}
+
+
+def test_one_that_camps_goes_to_the_nearest_destination_and_stays_but_for_random_steps():
+    member = Navigators(("camps",)).member(jnp.array(0))
+    far = ". . . . . . \n . * . . . . \n . . . . . . \n . b . . . . \n . . . . * . \n . . . . . A"
+    on = ". . . . . . \n . b* . . . . \n . . . . . . \n . . . . . . \n . . . . * . \n . . . . . A"
+    for grid, action, chance in ((far, "north", float(member.wavers)), (on, "none", float(member.leaves))):
+        expected = dict.fromkeys(ACTION_NAMES, chance / 5)
+        expected[action] += 1 - chance
+        assert does_often("camps", grid) == pytest.approx(expected, abs=0.06)
+
+
 def hide(text, *hidden):
     return WORLD.hide(from_text(text, slots=3), jnp.zeros(3, bool), jnp.array(hidden))
 
@@ -177,7 +203,7 @@ def test_every_type_has_its_own_sentence():
 
 @pytest.mark.parametrize("names", [("H1", "H5"), ()])
 def test_types_that_do_not_exist_are_refused(names):
-    with pytest.raises(UserError, match=r"Scripted navigators are H1, .*, H4; got (H1, H5|none)\."):
+    with pytest.raises(UserError, match=r"Scripted navigators are H1, .*, H4, avoids, camps; got (H1, H5|none)\."):
         Navigators(names=names)
 
 

@@ -19,6 +19,7 @@ class Events(eqx.Module):
     before: Float[Array, "slots"]  # distance to the door
     after: Float[Array, "slots"]
     arrived: Bool[Array, "slots"]  # attackers that reached the fort
+    over: Bool[Array, ""]  # time is up
     held: Bool[Array, ""]  # time is up and nobody reached it
     cleared: Bool[Array, ""]  # the last attacker in the arena was hit
 
@@ -40,9 +41,13 @@ class SparseRewards(AbstractRewards):
     """To one who hits, once a step; minus this to one who is hit (released: 3)."""
     shot: float = eqx.field(static=True, default=0.0)
     """Cost of shooting, hit or miss (released: 0.1)."""
+    paid_at_the_end: bool = eqx.field(static=True, default=False)
+    """Pay for holding the fort whenever time is up, even if an attacker reaches it in that very step, so that both
+    outcomes cancel out (released: True)."""
 
     def __call__(self, events: Events, guard: Bool[np.ndarray, "slots"]) -> Float[Array, "slots"]:
-        outcome = self.outcome * (events.held.astype(jnp.float32) - events.arrived.any())
+        held = events.over if self.paid_at_the_end else events.held
+        outcome = self.outcome * (held.astype(jnp.float32) - events.arrived.any())
         return jnp.where(guard, outcome, -outcome) + exchange(events, self.hit, self.shot)
 
 

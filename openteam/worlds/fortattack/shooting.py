@@ -30,9 +30,12 @@ class Shooting(AbstractChecked):
     """
     harmless: float = eqx.field(static=True, default=0.95)
     """The distance where the time out would be 0, linear in between; no default shot reaches that far."""
+    slack: float = eqx.field(static=True, default=1e-3)
+    """Added to the time out before it is cut to whole steps, so that a rounding error does not cost a step (released:
+    0)."""
 
     def __check_init__(self) -> None:
-        check_not_negative(self, "muzzle", "longest")
+        check_not_negative(self, "muzzle", "longest", "slack")
         check_positive(self, "edge", "half_angle")
         if not 0 <= self.closest < self.harmless:
             raise UserError(
@@ -70,5 +73,4 @@ class Shooting(AbstractChecked):
         """Steps that everybody is out: more for a nearer shooter, and added up over shooters."""
         share = (self.harmless - length(*gaps(position))) / (self.harmless - self.closest)
         strength = jnp.where(hits, jnp.clip(share, 0.0, 1.0), 0.0).sum(0)
-        # A small constant, so that rounding errors do not cost a whole step.
-        return jnp.floor(self.longest * strength + 1e-3).astype(jnp.int32)
+        return jnp.floor(self.longest * strength + self.slack).astype(jnp.int32)

@@ -9,7 +9,15 @@ from openteam.worlds.fortattack.rewards import Events
 
 GUARD = np.array([True, True, False, False])
 NOBODY = [0, 0, 0, 0]
-NOTHING = {"shot": NOBODY, "scored": NOBODY, "hit": NOBODY, "arrived": NOBODY, "held": False, "cleared": False}
+NOTHING = {
+    "shot": NOBODY,
+    "scored": NOBODY,
+    "hit": NOBODY,
+    "arrived": NOBODY,
+    "over": False,
+    "held": False,
+    "cleared": False,
+}
 STILL = {"before": [1.0] * 4, "after": [1.0] * 4}
 RELEASED = SparseRewards(outcome=10.0, hit=3.0, shot=0.1)
 
@@ -89,3 +97,10 @@ def test_dense_pays_nothing_for_the_end():
 
 def test_a_siege_that_failed_costs_attackers_if_you_say_so():
     assert worth(DenseRewards(siege=5.0), held=True) == [0, 0, -5, -5]
+
+
+def test_in_the_released_code_a_fort_lost_in_the_last_step_is_paid_as_held_and_as_lost():
+    last = {"over": True, "arrived": [0, 0, 1, 0]}
+    assert worth(SparseRewards(outcome=10.0), **last) == [-10, -10, 10, 10]
+    assert worth(SparseRewards(outcome=10.0, paid_at_the_end=True), **last) == [0, 0, 0, 0]
+    assert worth(SparseRewards(outcome=10.0, paid_at_the_end=True), over=True, held=True)[0] == 10

@@ -111,6 +111,12 @@ def test_in_the_released_code_it_would_be_80_at_distance_0(distance, steps):
     assert time_out(distance, RELEASED) == steps
 
 
+def test_a_time_out_is_cut_to_whole_steps_after_the_slack_is_added():
+    distance = 0.95 * (1 - 20.9995 / 80)
+    assert time_out(distance, RELEASED) == 21
+    assert time_out(distance, Shooting(closest=0.0, slack=0.0)) == 20
+
+
 def test_every_hit_takes_out_for_some_steps():
     corner = (DEPTH - HAIR, SIDE * (DEPTH - 0.05) - HAIR)
     for shooting in (PAPER, RELEASED):

@@ -93,6 +93,7 @@ class FortAttack(AbstractWorld[FortState]):
             before=self.arena.to_door(state.position),
             after=door,
             arrived=arrived,
+            over=over,
             held=over & ~arrived.any(),
             cleared=(hit & ~guard).any() & ~(alive & ~guard).any(),
         )

@@ -28,7 +28,7 @@ from openteam.worlds.grid_drawing import (
     slot_of,
     write_cells,
 )
-from openteam.worlds.navigation.state import DESTINATIONS, NavigationState
+from openteam.worlds.navigation.state import DESTINATIONS, HIDDEN, NavigationState
 
 TARGET, WHITE = "#e2703a", "#ffffff"
 
@@ -38,13 +38,13 @@ def to_text(state: NavigationState, size: int) -> str:
     cells = np.full((size, size), "", object)
     for (row, column), slots in standing(state).items():
         cells[row, column] = "+".join(map(letters, slots))
-    for row, column in np.asarray(state.destination).tolist():
+    for row, column in destinations_of(state):
         cells[row, column] += "*"
     return write_cells(cells)
 
 
-def from_text(text: str, slots: int | None = None) -> NavigationState:
-    """A state from a hand-drawn grid. ``slots`` beyond those drawn are absent."""
+def from_text(text: str, slots: int | None = None, most: int = DESTINATIONS) -> NavigationState:
+    """A state from a hand-drawn grid. ``slots`` beyond those drawn are absent; ``most`` is the world's."""
     agents: dict[int, tuple[int, int]] = {}
     destinations: list[tuple[int, int]] = []
     for row, column, cell in read_cells(text):
@@ -58,11 +58,13 @@ def from_text(text: str, slots: int | None = None) -> NavigationState:
             agents[slot_of(name)] = (row, column)
     needed = max(agents, default=0) + 1
     slots = needed if slots is None else slots
-    if needed > slots or len(destinations) != DESTINATIONS:
+    if needed > slots or not DESTINATIONS <= len(destinations) <= most:
+        number = DESTINATIONS if most == DESTINATIONS else f"{DESTINATIONS} to {most}"
         raise UserError(
             f"This grid needs {needed} slots and has {len(destinations)} destinations; got {slots} slots, and there "
-            f"are always {DESTINATIONS} destinations."
+            f"are always {number} destinations."
         )
+    destinations += [(HIDDEN, HIDDEN)] * (most - len(destinations))
     position = np.array([agents.get(slot, (0, 0)) for slot in range(slots)], np.int32)
     present = np.isin(np.arange(slots), list(agents))
     return NavigationState(*map(jnp.asarray, (present, position, np.array(destinations, np.int32))))
@@ -72,7 +74,7 @@ def to_rgb(state: NavigationState, size: int, pixels: int = 40) -> UInt8[np.ndar
     """The grid as a picture with ``pixels`` per cell: targets, discs for agents, a crown for the learner."""
     unit = pixels * OVERSAMPLE
     image, pen = blank_grid(size, unit)
-    for cell in np.asarray(state.destination).tolist():
+    for cell in destinations_of(state):
         draw_target(pen, *centre(cell, unit), 0.48 * unit)
     for row, column, radius, slot in placed(state):
         draw_agent(pen, *centre((row, column), unit), radius * unit, slot)
@@ -92,6 +94,11 @@ def placed(state: NavigationState) -> list[tuple[float, float, float, int]]:
             right, down, radius = ring(number, len(slots))
             found.append((row + down, column + right, 0.85 * radius, slot))
     return found
+
+
+def destinations_of(state: NavigationState) -> list[tuple[int, int]]:
+    """The cells of all destinations there are."""
+    return [(row, column) for row, column in np.asarray(state.destination).tolist() if row != HIDDEN]
 
 
 def draw_target(pen: Any, x: float, y: float, r: float) -> None:

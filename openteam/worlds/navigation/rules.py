@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 from openteam.worlds.navigation.state import DESTINATIONS, NavigationState
 
 
-def arrivals(state: NavigationState) -> Bool[Array, "slots 2"]:
+def arrivals(state: NavigationState) -> Bool[Array, "slots destinations"]:
     """Which agents stand on which destination."""
     same = (state.position[:, None] == state.destination[None]).all(-1)
     return same & state.present[:, None]

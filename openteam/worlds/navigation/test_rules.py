@@ -133,6 +133,59 @@ def test_two_on_one_destination_do_not_cover_both_unless_agents_are_counted():
     assert step(TOGETHER, world=RELEASED)[1] == [1, 1, 0]
 
 
+SPARE = Navigation(size=8, count_agents=True, most=4)
+SHARED = """
+    . .     . . . . . .
+    . A+b*  . . . . . .
+    . .     . . . . . .
+    . .     . . * . . .
+    . .     . . . . . .
+    . .     . . . . . .
+    . .     . . . . . .
+    . .     . . . . . ."""
+
+
+def go_on(text):
+    """Nobody moves in a world with spare places."""
+    state = from_text(text, slots=SLOTS, most=4)
+    after, reward, _ = STEP(SPARE, jax.random.key(0), state, jnp.zeros(SLOTS, int))
+    return after, reward.tolist(), [cell for cell in after.destination.tolist() if cell != [-1, -1]]
+
+
+def test_with_spare_places_two_on_one_destination_clear_only_that_and_two_are_added():
+    after, reward, cells = go_on(SHARED)
+    assert reward == [1, 1, 0]
+    assert len(cells) == 3
+    assert [3, 4] in cells
+    assert [1, 1] not in cells
+    assert cells == sorted(cells)
+    assert SPARE.features(after)[1].tolist() == [*cells[0], *cells[1]]
+
+
+def test_with_spare_places_two_on_two_destinations_leave_as_many_as_before():
+    three = (
+        SHARED.replace("A+b*", "A*")
+        .replace("* . . .", "b* . . .")
+        .replace("\n    . .     . . . . . .", "\n    . . . . . . * .", 1)
+    )
+    after, reward, cells = go_on(three)
+    assert reward == [1, 1, 0]
+    assert len(cells) == 3
+    assert [0, 6] in cells
+    assert after.destination[3].tolist() == [-1, -1]
+
+
+def test_there_are_never_more_destinations_than_places():
+    four = SHARED.replace("\n    . .     . . . . . .", "\n    . . . . . * . *", 1)
+    assert len(go_on(four)[2]) == 4
+
+
+def test_a_view_that_moves_objects_leaves_empty_places_empty():
+    state = from_text(SHARED, slots=SLOTS, most=4)
+    shifted = SPARE.relocate(state, state.position, state.destination + 1)
+    assert shifted.destination.tolist() == [[2, 2], [4, 5], [-1, -1], [-1, -1]]
+
+
 def test_three_cover_both_destinations_unless_agents_are_counted():
     assert step(CROWDED)[1] == [1, 1, 1]
     assert step(CROWDED, world=RELEASED)[1] == pytest.approx([-0.2, -0.2, -0.2])

@@ -10,7 +10,7 @@ from scipy import stats
 
 from openteam.errors import UserError
 from openteam.worlds.navigation import Navigation
-from openteam.worlds.navigation.start import draw_destinations
+from openteam.worlds.navigation.start import draw_destinations, row_major
 
 MANY = 20_000
 
@@ -18,8 +18,9 @@ MANY = 20_000
 @partial(jax.jit, static_argnums=(2, 3))
 def draw(key, agents, size, apart):
     present = jnp.arange(len(agents)) < 4
-    one = partial(draw_destinations, position=agents, present=present, size=size, apart=apart)
-    return jax.vmap(one)(jax.random.uniform(key, (MANY, 2)))
+    one = partial(draw_destinations, position=agents, present=present, kept=agents[:0], size=size, apart=apart)
+    drawn = jax.vmap(one)(jax.random.uniform(key, (MANY, 2)))
+    return jax.vmap(partial(row_major, places=2, size=size))(drawn)
 
 
 @pytest.fixture(scope="module")
@@ -85,4 +86,23 @@ def test_a_grid_with_room_is_accepted(size, apart, slots):
 @pytest.mark.parametrize("settings", [{"size": 0}, {"apart": 0}, {"penalty": -1.0}])
 def test_nonsense_numbers_are_refused_when_the_world_is_made(settings):
     with pytest.raises(UserError, match="needs size >= 1, apart >= 1 and penalty >= 0"):
+        Navigation(**settings)
+
+
+def test_row_major_order_puts_places_without_a_destination_last():
+    cells = jnp.array([[3, 1], [-1, -1], [0, 4], [3, 0]])
+    assert row_major(cells, 5, 6).tolist() == [[0, 4], [3, 0], [3, 1], [-1, -1], [-1, -1]]
+    assert row_major(cells, 2, 6).tolist() == [[0, 4], [3, 0]]
+
+
+def test_new_destinations_keep_apart_from_those_that_are_left():
+    # Of the inner cells of a 6x6 grid only one corner is two away from all three.
+    kept = jnp.array([[2, 2], [-1, -1], [2, 4], [4, 2]])
+    first = draw_destinations(jnp.array([0.3, 0.8]), jnp.zeros((2, 2), int), jnp.ones(2, bool), kept, 6, 2)[0]
+    assert first.tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("settings", [{"most": 1, "count_agents": True}, {"most": 3}])
+def test_places_for_more_destinations_belong_to_the_rule_that_counts_agents(settings):
+    with pytest.raises(UserError, match="places for more if count_agents"):
         Navigation(**settings)

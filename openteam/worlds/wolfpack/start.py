@@ -39,10 +39,10 @@ def admit(key: Key[Array, ""], state: WolfpackState, joining: Bool[Array, "slots
     return eqx.tree_at(lambda s: (s.present, s.position), state, (state.present | joining, position))
 
 
-def respawn(key: Key[Array, ""], state: WolfpackState, size: int) -> WolfpackState:
-    """Put prey that were captured in the last step on free cells."""
+def respawn(key: Key[Array, ""], state: WolfpackState, size: int, elsewhere: bool = False) -> WolfpackState:
+    """Put prey that were captured in the last step on free cells; ``elsewhere``: not where one was captured."""
     taken = jnp.concatenate([state.position, state.prey_position])
-    there = jnp.concatenate([state.present, ~state.captured])
+    there = jnp.concatenate([state.present, jnp.full_like(state.captured, elsewhere) | ~state.captured])
     cells = draw_cells(jax.random.uniform(key, state.captured.shape), state.captured, taken, there, size)
     position = jnp.where(state.captured[:, None], cells, state.prey_position)
     alive = jnp.zeros_like(state.captured)

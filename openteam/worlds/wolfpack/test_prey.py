@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from openteam.worlds.wolfpack import PREY_ACTION_NAMES, FleeingPrey, RandomPrey
+from openteam.worlds.wolfpack import PREY_ACTION_NAMES, CautiousPrey, FleeingPrey, RandomPrey
 from openteam.worlds.wolfpack.draw import from_text
 
 SIZE, SLOTS = 5, 3
@@ -63,6 +63,23 @@ def test_absent_hunters_are_not_minded():
     state = from_text(". . . . . \n . A ^ . . \n . . . . . \n . . . . . \n . . . . ^", slots=SLOTS)
     gone = eqx.tree_at(lambda s: s.present, state, jnp.zeros(SLOTS, bool))
     assert PREY_ACTION_NAMES[int(FLEE(gone)[0])] == "stay"
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        (". . . . . \n . A . ^ . \n . . . . . \n . . . . .", 0),  # near, but nobody is beside it
+        (". . . . . \n . . A ^ . \n . . . . . \n b . . . .", 0.3),
+        (". . . . . \n . . A ^ . \n . . . . . \n . . . b .", 0.9),
+    ],
+)
+def test_cautious_prey_flee_from_a_hunter_beside_them_and_more_likely_from_several(text, share):
+    state = from_text(text + "\n . . . . ^", slots=SLOTS)
+    prey = CautiousPrey(alone=0.3, together=0.9)
+    actions = np.asarray(jax.vmap(lambda key: prey.act(key, state, SIZE))(jax.random.split(jax.random.key(0), 1000)))
+    stay = PREY_ACTION_NAMES.index("stay")
+    assert (actions[:, 0] != stay).mean() == pytest.approx(share, abs=0.05)
+    assert set(actions[:, 0]) <= {stay, int(FLEE(state)[0])}
 
 
 def test_random_prey_take_every_action_alike():

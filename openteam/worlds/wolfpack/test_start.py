@@ -91,6 +91,15 @@ def test_captured_prey_come_back_on_any_free_cell_their_own_included():
     assert_uniform(pairs, [a * 9 + b for a in free for b in free if a != b])
 
 
+def test_in_the_released_code_captured_prey_come_back_on_no_cell_of_a_capture():
+    state = from_text("A ^! . \n . v! . \n . b .")
+    elsewhere = jax.jit(jax.vmap(partial(respawn, size=3, elsewhere=True), (0, None)), compiler_options=QUICK)
+    after = elsewhere(jax.random.split(jax.random.key(2), MANY), state)
+    free = [2, 3, 5, 6, 8]
+    pairs = cells(after.prey_position[:, 0]) * 9 + cells(after.prey_position[:, 1])
+    assert_uniform(pairs, [a * 9 + b for a in free for b in free if a != b])
+
+
 def test_prey_that_were_not_captured_stay():
     after = come_back(from_text("A ^! . \n . v . \n . b ."))
     assert (after.prey_position[:, 1] == jnp.array([1, 1])).all()

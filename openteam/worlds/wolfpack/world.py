@@ -35,6 +35,9 @@ class Wolfpack(AbstractWorld[WolfpackState]):
     """What a hunter pays for every step in which it is the only one beside a prey."""
     shaping: float = eqx.field(static=True, default=0.0)
     """Reward for each cell nearer to the nearest prey. None in the paper, 0.01 in its released code."""
+    returns_elsewhere: bool = eqx.field(static=True, default=False)
+    """A captured prey never comes back on a cell where one was captured, as in the released code. Else that cell is as
+    likely as any other."""
 
     def __check_init__(self) -> None:
         if self.size < 2 or self.prey < 1:
@@ -55,7 +58,7 @@ class Wolfpack(AbstractWorld[WolfpackState]):
         k_prey, k_respawn = jax.random.split(key)
         state = dataclasses.replace(state, prey_memory=self.behaviour.watch(state, self.size))
         prey_actions = self.behaviour.act(k_prey, state, self.size)
-        before = respawn(k_respawn, state, self.size)
+        before = respawn(k_respawn, state, self.size, self.returns_elsewhere)
         after = transition(before, actions, prey_actions, self.size)
         reward = rewards(before, after, self.capture, self.close_penalty, self.shaping)
         return after, reward, jnp.zeros((), bool)
