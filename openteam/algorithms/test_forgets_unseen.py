@@ -109,7 +109,6 @@ def test_a_configuration_from_before_there_was_a_choice_remembers():
 def test_an_old_run_is_called_by_what_it_did_where_that_made_a_difference():
     config = to_json(ALGORITHMS["gpl-q"]())
     del config["forgets_unseen"]
-    names = [
-        str(Labels().algorithm(config, {"view": {"class": f"openteam:{view}"}})) for view in ("FullView", "Window")
-    ]
+    tasks = ({"name": "mine", "view": {"class": f"openteam:{view}"}} for view in ("FullView", "Window"))
+    names = [str(Labels().algorithm(config, task)) for task in tasks]
     assert names == ["gpl-q", "gpl-q-remembers"]

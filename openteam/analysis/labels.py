@@ -54,7 +54,8 @@ class Labels:
     def algorithm(self, config: dict[str, Any], task: dict[str, Any]) -> Label:
         """The preset with the smallest other parts, then with the fewest other fields; as it is for the run's task."""
         config = with_defaults(config)
-        if short_class(task["view"]["class"]) == FullView.__name__:  # nobody is ever out of sight
+        view = task.get("view", {"class": FullView.__name__})
+        if short_class(view["class"]) == FullView.__name__:  # nobody is ever out of sight
             config.pop("forgets_unseen", None)
         kin = {name: known for name, known in self.presets(task).items() if known["class"] == config["class"]}
         if not kin:

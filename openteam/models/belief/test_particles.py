@@ -297,5 +297,5 @@ def test_released_visibility_is_bernoulli_and_counts_once_per_feature():
 
 def test_a_filter_of_the_released_kind_takes_steps():
     belief = make(models=RELEASED)
-    after = quick_jit(belief.advance)(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
+    after = once_jit(belief.advance)(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
     assert np.isfinite(after.log_weight).all()
