@@ -216,10 +216,7 @@ class MADDPG(AbstractJointLearner):
         rotations = jax.random.uniform(k_rotation, batch.action.shape[:1])
         before, after, slots = batch.before, batch.after, batch.action.shape[-1]
         here, there = (side.exists & self.sides.trained(slots) for side in (before, after))
-        everybody, hidden = jnp.zeros((slots, slots), bool), jnp.asarray(self.sides.hidden(slots))
-        # An actor knows whom it sees, a critic everybody, and what those do who are trained.
-        team, next_team = (arrange_agents(model, side, rotations, everybody) for side in (before, after))
-        seen, next_seen = (arrange_agents(model, side, rotations, hidden) for side in (before, after))
+        (seen, team), (next_seen, next_team) = (self.arrange(model, side, rotations) for side in (before, after))
 
         next_logits = masked_logits(target.logits(next_seen, after.shared), after.legal, self.mask_illegal)
         next_actions = arrange_actions(model, gumbel_softmax(k_next, next_logits), there, rotations)
@@ -243,6 +240,14 @@ class MADDPG(AbstractJointLearner):
             "action_value": masked_mean(value, here),
             "entropy": masked_mean(entropy(logits), here),
         }
+
+    def arrange(
+        self, model: MADDPGModel, team: AgentState, rotations: Float[Array, "batch"]
+    ) -> tuple[Float[Array, "batch slots list"], Float[Array, "batch slots list"]]:
+        """Everybody's list of agents for its actor, which knows whom it sees, and for its critic, which knows all."""
+        hidden = jnp.asarray(self.sides.hidden(team.exists.shape[-1]))
+        seen, everybody = (arrange_agents(model, team, rotations, each) for each in (hidden, jnp.zeros_like(hidden)))
+        return seen, everybody
 
 
 def gumbel_softmax(key: Key[Array, ""], logits: Float[Array, "*batch actions"]) -> Float[Array, "*batch actions"]:
