@@ -6,6 +6,7 @@ What is shortened: the number after ``--steps`` or ``--episodes`` and the values
 two of the committed tasks. Whatever cannot run here (``UNTRIED``) is looked at for names that do not exist.
 """
 
+import dataclasses
 import json
 import os
 import re
@@ -142,7 +143,16 @@ def test_every_link_leads_somewhere():
 
 
 def test_the_plan_for_a_night_fits_eight_hours_of_two_cores():
-    """At the speeds that the committed runs had on the processor they were made on."""
+    """At the speeds that the committed runs had on the processor they were made on.
+
+    Those of GPL-Q have a factor per agent. With one per edge it is slower by an eighth in teams of three.
+    """
     speeds = measured_speeds([ROOT / "results/full-observability"], "AMD EPYC")
-    times = [seconds_for(run.config, run.settings.steps, speeds) for run in read_plan(ROOT / "plans/tonight.toml")]
+    planned = read_plan(ROOT / "plans/tonight.toml")
+    measured = [dataclasses.replace(run, algorithm=run.algorithm.replace("gpl-q", "gpl-q-factored")) for run in planned]
+    without_memory = (("algorithm.forgets_unseen", False),)  # a setting that is newer than the runs
+    times = [
+        seconds_for(dataclasses.replace(run, changes=without_memory).config, run.settings.steps, speeds) * 9 / 8
+        for run in measured
+    ]
     assert 3 < wall_clock(times, 2) / 3600 < 6  # compiling, evaluating and a slow night come on top

@@ -129,7 +129,7 @@ def learner() -> openteam.GPL:
     """The same as ``SIZES`` say."""
     return openteam.GPL(
         envs=4, encoder_width=8, hidden=8, type_size=4, agent_model=openteam.AgentModelSizes(4, 4, 4),
-        head=openteam.CoordinationGraph(openteam.Factored(2), width=8),
+        head=openteam.CoordinationGraph(openteam.PerEdge(2), width=8), forgets_unseen=True,
     )  # fmt: skip
 
 

@@ -113,5 +113,5 @@ def test_types_are_listed_with_their_skills(capsys):
 
 
 def test_an_unknown_subcommand_lists_those_there_are():
-    with pytest.raises(UserError, match="one of train, clone, add, list, check"):
+    with pytest.raises(UserError, match="one of train, clone, add, import, list, check"):
         parse(["tarin"])

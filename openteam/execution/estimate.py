@@ -6,6 +6,7 @@ will be if it has the same learner on a task of the same name, and was made on t
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import json
@@ -14,7 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from openteam.errors import UserError
 from openteam.storage.about import cpu_model
+from openteam.storage.config import from_json, to_json
 from openteam.storage.run_folder import RunFolder
 
 Kind = tuple[str, str]  # the task's name, the learner's configuration
@@ -24,8 +27,11 @@ UNKNOWN = "Time: unknown, as no such run was measured on this machine yet"
 
 
 def kind_of(config: dict[str, Any]) -> Kind:
-    """What a run's speed depends on."""
-    return config["task"]["name"], json.dumps(config["learner"], sort_keys=True)
+    """What a run's speed depends on. Settings that the learner did not have yet are as the code fills them in."""
+    learner = config["learner"]
+    with contextlib.suppress(UserError):  # of a class that is not imported here
+        learner = to_json(from_json(learner))
+    return config["task"]["name"], json.dumps(learner, sort_keys=True)
 
 
 def measured_speeds(folders: Iterable[Path], cpu: str | None = None) -> dict[Kind, float]:
