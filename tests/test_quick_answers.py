@@ -54,12 +54,12 @@ def test_a_typical_answer_takes_less_than_a_second(line, code, tmp_path):
     """Of CPU time; three quarters of it are tyro and rich."""
     before = cpu_seconds()
     source = os.path.dirname(os.path.dirname(openteam.__file__))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "openteam", *line.split()], cwd=tmp_path, capture_output=True, text=True,
         env=os.environ | {"PYTHONPATH": source}, check=False,
     )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
+    assert process.returncode == code, process.stderr
+    assert "Traceback" not in process.stderr
     assert cpu_seconds() - before < 1.0
     assert list(tmp_path.iterdir()) == []
 

@@ -94,8 +94,8 @@ def try_all(folder, work):
         shutil.copytree(ROOT / run_folder, folder / name)
     words = [sys.executable, "-c", RUNNER]
     env = os.environ | {"PYTHONPATH": str(ROOT)}  # this source, wherever it is installed from
-    done = subprocess.run(words, input=json.dumps(work), cwd=folder, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    process = subprocess.run(words, input=json.dumps(work), cwd=folder, env=env, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr[-3000:]
 
 
 def test_there_is_something_to_try():

@@ -82,6 +82,7 @@ YARDSTICKS = (
     Yardstick("A2C0", "navigation-partial-released", "avoids", "steps on destinations", 0.2, 0.5),
     Yardstick("A2C0", "navigation-partial-released", "avoids", "return", 0.0, 0.1),
     Yardstick("A2C5", "navigation-partial-released", "camps", "steps on destinations", 15.4, 1.5),
+    # Wide: camps pays more penalties than A2C5 does, about -0.6.
     Yardstick("A2C5", "navigation-partial-released", "camps", "return", -0.21, 0.6),
 )
 
