@@ -58,47 +58,54 @@ def twin(task: Task, state: EnvState, visible: jax.Array) -> EnvState:
 
 @once_jit
 def play_twins(task: Task, policy: AbstractPolicy, key: jax.Array) -> dict[str, jax.Array]:
-    """Steps of many twins, ``[envs, time]``: whether all that was seen so far is equal, and what else is."""
+    """Steps of many twins, ``[envs, time]``: whether all that was seen so far is equal, and what else is.
+
+    Both worlds are rows of one batch, so that there is one step to compile. They are the same until one becomes the
+    other's twin.
+    """
+
+    def act(key, carry):
+        state, view, memory = carry
+        k_act, k_step = jax.random.split(key)
+        decision = policy.decide(k_act, memory, view)
+        after, timestep, _ = task.step_within(k_step, state, decision.action)
+        return (after, timestep.view, decision.memory), (view, decision, timestep.reward, after)
+
+    def step(carry, now):
+        (state, view, memory), same = carry
+        key, begins = now
+        other = twin(task, row(state, 1), view.obs.visible[1])
+        state = jax.tree.map(lambda old, new: old.at[1].set(jnp.where(begins, new, old[1])), state, other)
+        after, (views, decisions, rewards, states) = jax.vmap(act, (None, 0))(key, (state, view, memory))
+        known = jnp.where(view.obs.visible.all(0), state.visits[0] == state.visits[1], True).all()
+        same &= equal(views.obs) & known
+        told = {
+            "view": equal(views),
+            "decision": equal(decisions),
+            "reward": equal(rewards),
+            "hidden": equal((states.type_ids, states.world)),
+        }
+        return (after, same), {"same": same} | told
 
     def one(key):
-        k_start, k_warm, k_play = jax.random.split(key, 3)
+        k_start, k_play = jax.random.split(key)
         state, timestep = task.reset(k_start)
-
-        @jax.jit  # traced once, though it is used in three places
-        def act(carry, key):
-            state, view, memory = carry
-            k_act, k_step = jax.random.split(key)
-            decision = policy.decide(k_act, memory, view)
-            after, timestep, _ = task.step_within(k_step, state, decision.action)
-            return (after, timestep.view, decision.memory), (view, decision, timestep.reward, after)
-
-        carry = (state, timestep.view, policy.start(task.slots))
-        (state, view, memory), _ = jax.lax.scan(act, carry, jax.random.split(k_warm, WARM_UP))
-
-        def both(carry, key):
-            with jax.debug_key_reuse(False):  # the same randomness in both worlds, on purpose
-                ours, (view, decision, reward, after) = act(carry[0], key)
-                theirs, (other_view, other_decision, other_reward, other_after) = act(carry[1], key)
-            seen = view.obs.visible & other_view.obs.visible
-            known = jnp.where(seen, carry[0][0].visits == carry[1][0].visits, True).all()
-            same = equal(view.obs, other_view.obs) & known & carry[2]
-            told = {
-                "view": equal(view, other_view),
-                "decision": equal(decision, other_decision),
-                "reward": reward == other_reward,
-                "hidden": equal(after.type_ids, other_after.type_ids) & equal(after.world, other_after.world),
-            }
-            return (ours, theirs, same), (same, told)
-
-        start = (state, view, memory), (twin(task, state, view.obs.visible), view, memory), jnp.ones((), bool)
-        _, (same, told) = jax.lax.scan(both, start, jax.random.split(k_play, STEPS))
-        return {"same": same} | told
+        start = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), (state, timestep.view, policy.start(task.slots)))
+        times = jax.random.split(k_play, WARM_UP + STEPS), jnp.arange(WARM_UP + STEPS) == WARM_UP
+        _, played = jax.lax.scan(step, (start, jnp.ones((), bool)), times)
+        return jax.tree.map(lambda leaf: leaf[WARM_UP:], played)
 
     return jax.vmap(one)(jax.random.split(key, ENVS))
 
 
-def equal(a, b) -> jax.Array:
-    return jnp.stack([(x == y).all() for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)]).all()
+def row(pair, n: int):
+    """One of the two worlds."""
+    return jax.tree.map(lambda leaf: leaf[n], pair)
+
+
+def equal(pair) -> jax.Array:
+    """Whether both worlds have the same, bit for bit."""
+    return jnp.stack([(leaf[0] == leaf[1]).all() for leaf in jax.tree.leaves(pair)]).all()
 
 
 def check(task: Task, policy: AbstractPolicy) -> None:

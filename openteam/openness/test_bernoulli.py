@@ -10,7 +10,6 @@ from openteam.errors import UserError
 from openteam.openness import Bernoulli
 
 EPISODES, STEPS, MANY = 300, 200, 20_000
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 class Bodies(AbstractWorldState):
@@ -30,7 +29,7 @@ def simulate(process, episodes, steps):
     return jax.lax.scan(jax.vmap(step), start, jax.random.split(k_step, (steps, episodes)))[1]
 
 
-SIMULATE = jax.jit(simulate, static_argnums=(0, 1, 2), compiler_options=QUICK)
+SIMULATE = jax.jit(simulate, static_argnums=(0, 1, 2))
 
 
 @pytest.fixture(scope="module", params=[3, 5])
@@ -63,9 +62,7 @@ def test_mean_team_sizes_are_those_of_the_released_process(episodes):
     assert present.sum(-1).mean() == pytest.approx({3: 2.6, 5: 3.75}[cap], abs=0.1)
 
 
-STEP = jax.jit(
-    lambda process, *given: jax.vmap(process.step, (0, None, None))(*given), static_argnums=0, compiler_options=QUICK
-)
+STEP = jax.jit(lambda process, *given: jax.vmap(process.step, (0, None, None))(*given), static_argnums=0)
 FIVE = Bernoulli(cap=5)
 
 

@@ -10,8 +10,6 @@ from openteam.core.world import AbstractWorldState
 from openteam.errors import UserError
 from openteam.openness import Casualties
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
-
 
 class Battle(AbstractWorldState):
     present: jax.Array
@@ -52,7 +50,7 @@ def test_who_does_not_take_part_never_joins():
 
 def starts(process, episodes=2000):
     keys = jax.random.split(make_key(0), episodes)
-    state, present = jax.jit(jax.vmap(process.start), compiler_options=QUICK)(keys)
+    state, present = jax.jit(jax.vmap(process.start))(keys)
     assert (state == present).all()
     return np.asarray(present)
 

@@ -8,7 +8,7 @@ import pytest
 from openteam.errors import UserError
 from openteam.openness import Lifetimes
 from openteam.openness.lifetimes import Timers, draw_between
-from openteam.openness.test_bernoulli import QUICK, SIMULATE, Bodies
+from openteam.openness.test_bernoulli import SIMULATE, Bodies
 from openteam.tasks import TASKS
 
 EPISODES, STEPS = 400, 130
@@ -189,7 +189,6 @@ MANY = 4000
 STEP = jax.jit(
     lambda count, *given: jax.vmap(Lifetimes(cap=3, min_teammates=count).step, (0, None, None))(*given),
     static_argnums=0,
-    compiler_options=QUICK,
 )
 
 

@@ -1,7 +1,5 @@
 """Prey as agents: hunted by scripted types, punished when captured, and shown what learned prey are shown."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,10 +16,9 @@ from openteam.worlds.wolfpack.draw import from_text
 
 WORLD = Evasion(Pool((Hunters(("teammate-aware", "greedy-waiting"), grid=6),)), size=6)
 ENVS, STEPS = 128, 40
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@jax.jit
 def play(key):
     """Prey that stay; all states and rewards, time first."""
     k_start, k_play = jax.random.split(key)
@@ -68,7 +65,7 @@ def test_what_an_agent_observes_is_what_learned_prey_are_shown():
     nobody = jnp.zeros(4, jnp.int32)
     state = EvasionState(jnp.ones(2, bool), hunt, nobody, WORLD.hunters.start(4), nobody, jnp.array(True))
 
-    @partial(jax.jit, compiler_options=QUICK)
+    @jax.jit
     def look(state):
         eyes = jax.vmap(lambda viewer: FullView()(jax.random.key(0), WORLD, state, viewer))
         return eyes(jnp.arange(2)), prey_observations(state.hunt, WORLD.size)

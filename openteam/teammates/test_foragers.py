@@ -20,7 +20,6 @@ from openteam.worlds.lbf.draw import from_text
 NAMES = tuple(PARAMETERS)
 WORLD = Foraging(size=6)
 DRAWS = 2000
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 def decide(state, draws):
@@ -40,7 +39,7 @@ def decide(state, draws):
     return jax.vmap(over_draws, (0, None, 0))(jnp.arange(len(NAMES)), jnp.arange(draws) / draws, keys)
 
 
-DECIDE = jax.jit(decide, static_argnums=1, compiler_options=QUICK)
+DECIDE = jax.jit(decide, static_argnums=1)
 
 
 def decisions(grid, name):
@@ -317,7 +316,7 @@ def test_on_random_grids_every_type_goes_where_plain_rules_say():
     present = np.stack([np.ones(grids, bool), np.ones(grids, bool), rng.random(grids) < 0.7], 1)
     leaves = (present, cells[:, :3], level.astype(np.int32), cells[:, 3:], weight.astype(np.int32))
     states = jax.tree.unflatten(jax.tree.structure(from_text("A1")), [jnp.asarray(leaf) for leaf in leaves])
-    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)), compiler_options=QUICK)
+    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)))
     chosen = np.asarray(choose(states)[0])[:, :, 0]
     for grid in range(grids):
         agents = [(*cells[grid, j].tolist(), int(level[grid, j])) for j in range(3)]

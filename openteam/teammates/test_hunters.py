@@ -30,7 +30,6 @@ from openteam.worlds.wolfpack.draw import from_text
 NAMES = tuple(PARAMETERS)
 SIZE, SLOTS, DRAWS = 6, 4, 1500
 WORLD = Wolfpack(size=SIZE)
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 def observe(state, viewer):
@@ -49,7 +48,7 @@ def decide(state, patience, starts, draws=DRAWS):
     return actions, after.team
 
 
-DECIDE = jax.jit(decide, static_argnums=3, compiler_options=QUICK)
+DECIDE = jax.jit(decide, static_argnums=3)
 
 
 def shares(grid, name, radius=2, others=1):
@@ -313,7 +312,7 @@ def goals(state):
     return jax.vmap(one)(jnp.arange(SLOTS))
 
 
-POSTS = jax.jit(lambda state: goals(state)[1], compiler_options=QUICK)
+POSTS = jax.jit(lambda state: goals(state)[1])
 
 
 def sides(prey):
@@ -333,7 +332,7 @@ def test_on_random_grids_goals_are_those_of_plain_rules():
     none = np.zeros((grids, 2), bool)
     leaves = (present, cells[:, :SLOTS], cells[:, SLOTS:], np.zeros((grids, 2), np.int32), none, ~none)
     states = jax.vmap(WolfpackState)(*map(jnp.asarray, leaves))
-    nearest, post = jax.tree.map(np.asarray, jax.jit(jax.vmap(goals), compiler_options=QUICK)(states))
+    nearest, post = jax.tree.map(np.asarray, jax.jit(jax.vmap(goals))(states))
     for number in range(grids):
         where = [tuple(cell) for cell in cells[number].tolist()]
         team = [slot for slot in range(SLOTS) if present[number, slot]]

@@ -20,7 +20,6 @@ from openteam.worlds.navigation.draw import from_text
 NAMES = Navigators().names
 WORLD = Navigation(size=6)
 DRAWS = 2000
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 def decide(state, draws):
@@ -40,7 +39,7 @@ def decide(state, draws):
     return jax.vmap(over_draws, (0, None, 0))(jnp.arange(len(NAMES)), jnp.arange(draws) / draws, keys)
 
 
-DECIDE = jax.jit(decide, static_argnums=1, compiler_options=QUICK)
+DECIDE = jax.jit(decide, static_argnums=1)
 
 
 def decisions(state, name):
@@ -232,7 +231,7 @@ def test_on_random_grids_every_type_goes_where_plain_rules_say():
     present = np.stack([np.ones(grids, bool), np.ones(grids, bool), rng.random(grids) < 0.7], 1)
     leaves = [jnp.asarray(leaf) for leaf in (present, cells[:, :3], cells[:, 3:])]
     states = jax.tree.unflatten(jax.tree.structure(from_text(BESIDE)), leaves)
-    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)), compiler_options=QUICK)
+    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)))
     chosen = np.asarray(choose(states)[0])[:, :, 0]
     for grid in range(grids):
         agents, targets = cells[grid, :3].tolist(), [tuple(cell) for cell in cells[grid, 3:].tolist()]

@@ -17,8 +17,6 @@ from openteam.teammates import AbstractFamily, Foragers, Pool, Uniform
 from openteam.worlds.lbf import Foraging
 from openteam.worlds.lbf.draw import from_text
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
-
 
 class ConstantPolicy(AbstractPolicy):
     """Always the same action."""
@@ -147,7 +145,7 @@ def state_of(grid, task, slots, types=0):
 def test_a_teammate_sees_itself_in_row_0_and_the_learner_in_its_own():
     task = lone_task(Pool((Diaries(),)), 4)
     state = state_of("A1 . . 1 \n . b2 . . \n . . c3 . \n . 2 . .", task, 4)
-    act = jax.jit(lambda key: task.teammates_act(key, state), compiler_options=QUICK)
+    act = jax.jit(lambda key: task.teammates_act(key, state))
     _, after = act(jax.random.key(0))
     seen = after.memory[0].team
     a, b, c, nobody = [0, 0, 1], [1, 1, 2], [2, 2, 3], [-1, -1, 0]
@@ -162,7 +160,7 @@ def test_a_teammate_sees_itself_in_row_0_and_the_learner_in_its_own():
 def test_teammates_of_one_type_draw_independently():
     task = lone_task(Pool((Uniform(),)), 3)
     state = state_of(". . . . \n . b1 c1 . \n . . . . \n . . . .", task, 3)
-    act = jax.jit(jax.vmap(task.teammates_act, (0, None)), compiler_options=QUICK)
+    act = jax.jit(jax.vmap(task.teammates_act, (0, None)))
     actions, _ = act(jax.random.split(jax.random.key(0), 2000), state)
     assert_uniform(np.asarray(actions[:, 1]), 6)
     assert (actions[:, 1] == actions[:, 2]).mean() == pytest.approx(1 / 6, abs=0.05)
@@ -192,7 +190,7 @@ def play(key):
 
 @pytest.fixture(scope="module")
 def played():
-    return jax.tree.map(np.asarray, jax.jit(play, compiler_options=QUICK)(jax.random.key(5)))
+    return jax.tree.map(np.asarray, jax.jit(play)(jax.random.key(5)))
 
 
 def test_a_type_changes_only_at_entry_or_with_the_episode(played):

@@ -18,7 +18,6 @@ from openteam.worlds.lbf import draw as lbf
 from openteam.worlds.navigation import Navigation
 from openteam.worlds.navigation import draw as navigation
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 LEARNER = jnp.zeros((), jnp.int32)
 SIZE = 8
 FORAGING, NAVIGATION = Foraging(size=SIZE, foods=3), Navigation(size=SIZE)
@@ -165,7 +164,7 @@ def test_noise_moves_objects_in_sight_by_one_with_its_probability_and_leaves_age
     state = lbf.from_text(MIDDLE, slots=5, foods=3)
     view = Radius(object_noise=0.2)
     keys = jax.random.split(key(3), 20_000)
-    obs = jax.jit(jax.vmap(lambda key: view(key, FORAGING, state, LEARNER)), compiler_options=QUICK)(keys)
+    obs = jax.jit(jax.vmap(lambda key: view(key, FORAGING, state, LEARNER)))(keys)
     gap = np.asarray(obs.shared[:, :2]) - [6, 3]
     assert set(np.unique(gap)) == {-1, 0, 1}
     for shift in (-1, 1):
@@ -177,7 +176,7 @@ def test_noise_moves_objects_in_sight_by_one_with_its_probability_and_leaves_age
 def test_noise_never_moves_an_object_off_the_grid():
     state = lbf.from_text("1 A1 . . \n . . . . \n . . . . \n . . . .")
     view, world = Radius(object_noise=1.0), Foraging(size=4, foods=1)
-    looks = jax.jit(jax.vmap(lambda key: view(key, world, state, LEARNER)), compiler_options=QUICK)
+    looks = jax.jit(jax.vmap(lambda key: view(key, world, state, LEARNER)))
     obs = looks(jax.random.split(key(0), 200))
     assert set(np.unique(obs.shared[:, :2])) == {0, 1}
 
@@ -257,7 +256,7 @@ def test_what_is_hidden_does_not_change_the_observation(world, state, view):
     def one(agents, objects):
         return view(jax.random.key(0), world, world.relocate(state, agents, objects), LEARNER)
 
-    observations = jax.jit(jax.vmap(one), compiler_options=QUICK)
+    observations = jax.jit(jax.vmap(one))
     seen, again = observations(agents, objects), observations(*others)
     for before, after in zip((agents, objects), others, strict=True):
         assert (before != after).any((1, 2)).mean() > 0.5

@@ -10,11 +10,10 @@ import pytest
 from openteam.worlds.fortattack import Arena, Movement
 from openteam.worlds.fortattack.state import ACTION_NAMES, EAST, NONE, NORTH, SHOOT, TURN_LEFT, TURN_RIGHT
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 ARENA, MOVEMENT = Arena(), Movement()
 
 
-@eqx.filter_jit(compiler_options=QUICK)
+@eqx.filter_jit
 def push(position, velocity, actions, moving):
     return MOVEMENT.move(ARENA, position, velocity, actions, moving)
 

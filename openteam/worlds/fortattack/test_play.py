@@ -1,7 +1,5 @@
 """Whole games of random play: what must always be true."""
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,13 +10,12 @@ from openteam.core.random import key as make_key
 from openteam.openness import Casualties
 from openteam.worlds.fortattack import FortAttack
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 WORLD = FortAttack(learner_hit_ends=False)
 OPENNESS = Casualties(team_size=4, guards=3, attackers=4, learner_stays=False)
 GAMES, STEPS = 8, 120  # beyond the end, so that later steps are seen as well
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@jax.jit
 def play(key, chances):
     """Time-major: who takes part, states that were acted on, rewards, who left and joined, and whether it was over."""
 

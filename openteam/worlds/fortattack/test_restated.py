@@ -11,7 +11,6 @@ from openteam.core.random import key as make_key
 from openteam.worlds.fortattack import Arena, FortAttack, Movement, Shooting, SparseRewards
 from openteam.worlds.fortattack.situation import situation
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 WORLD = FortAttack(
     arena=Arena(half_height=0.8),
     movement=Movement(wrap_angle=False),
@@ -93,7 +92,7 @@ def stories():
     nothing = jnp.zeros((CASES, SLOTS), jnp.int32)
     leaves = jnp.asarray(present), *pose, nothing > 0, nothing, nothing[:, 0]
     state = jax.tree.unflatten(jax.tree.structure(situation([None], [None])), leaves)
-    step = jax.jit(jax.vmap(WORLD.step, (None, 0, 0)), compiler_options=QUICK)
+    step = jax.jit(jax.vmap(WORLD.step, (None, 0, 0)))
     after, reward, over = step(make_key(0), state, jnp.asarray(actions))
     return jax.tree.map(np.asarray, (state, actions, after, reward, over))
 

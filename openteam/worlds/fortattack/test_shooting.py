@@ -10,12 +10,11 @@ import pytest
 from openteam.worlds.fortattack import Shooting
 from openteam.worlds.fortattack.situation import situation
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 PAPER, RELEASED = Shooting(), Shooting(closest=0.0)
 FAR = (0.9, -0.8, 0.0)
 
 
-@eqx.filter_jit(compiler_options=QUICK)
+@eqx.filter_jit
 def resolve(shooting, state, shot):
     hits = shooting.hits(state.position, state.angle, shot, state.present)
     return hits, shooting.time_out(state.position, hits)

@@ -15,9 +15,8 @@ from openteam.worlds.fortattack import Arena, FortAttack
 from openteam.worlds.fortattack.situation import situation
 from openteam.worlds.fortattack.state import EAST, NONE, NORTH, SHOOT, TURN_LEFT
 
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 WORLD = FortAttack()
-STEP = eqx.filter_jit(FortAttack.step, compiler_options=QUICK)
+STEP = eqx.filter_jit(FortAttack.step)
 GUARD, ATTACKER = (-0.6, 0.5, 270), (0.6, -0.5, 90)  # out of everybody's way
 
 
@@ -127,7 +126,7 @@ def test_actions_of_absent_agents_do_nothing():
 def starts():
     world = FortAttack(arena=Arena(half_height=0.8))
     keys = jax.random.split(make_key(1), 500)
-    return jax.jit(jax.vmap(lambda key: world.start(key, jnp.ones(6, bool))), compiler_options=QUICK)(keys)
+    return jax.jit(jax.vmap(lambda key: world.start(key, jnp.ones(6, bool))))(keys)
 
 
 def spread(values):

@@ -24,9 +24,8 @@ from openteam.worlds.lbf.draw import from_text
 from openteam.worlds.lbf.state import LOAD
 
 SIZE, SLOTS, FOODS, GRIDS, STEPS = 6, 4, 3, 900, 5
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 WORLD = Foraging(size=SIZE)
-STEP = jax.jit(jax.vmap(WORLD.step, (None, 0, 0)), compiler_options=QUICK)
+STEP = jax.jit(jax.vmap(WORLD.step, (None, 0, 0)))
 LEGAL = jax.jit(jax.vmap(WORLD.legal))
 FEATURES = jax.jit(jax.vmap(WORLD.features))
 STEP_3X3 = eqx.filter_jit(Foraging(size=3).step)
@@ -192,7 +191,7 @@ def test_differs_the_reward_is_shared_there_and_full_here():
 
 @pytest.fixture(scope="module")
 def starts():
-    start = jax.jit(jax.vmap(lambda key: WORLD.start(key, jnp.ones(3, bool))), compiler_options=QUICK)
+    start = jax.jit(jax.vmap(lambda key: WORLD.start(key, jnp.ones(3, bool))))
     return start(jax.random.split(jax.random.key(0), 500))
 
 

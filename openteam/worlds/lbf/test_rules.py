@@ -1,7 +1,5 @@
 """Every rule of a step on a hand-drawn grid, then what must hold however everybody plays."""
 
-from functools import partial
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -210,7 +208,6 @@ def test_an_absent_agent_can_only_do_what_does_nothing():
 
 OPEN = Foraging(size=6)
 SLOTS, STEPS, ENVS = 4, 60, 512
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 OPENING = """
     .  .  .  c1 .  .
     A1 1  .  .  .  .
@@ -232,7 +229,7 @@ def turn(state, key):
     return opened, (state, actions, after, reward, over, joining, opened, OPEN.legal(state))
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@jax.jit
 def open_play(key):
     state = from_text(OPENING, slots=SLOTS)
     start = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (ENVS, *leaf.shape)), state)

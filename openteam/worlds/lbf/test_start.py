@@ -13,7 +13,6 @@ from openteam.worlds.placing import coordinates, draw_cell, number, place_agents
 
 WORLD = Foraging()
 MANY, SLOTS = 8192, 5
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,7 @@ def starts():
     order = jax.random.uniform(k_team, (MANY, SLOTS))
     size = 1 + jnp.arange(MANY) % SLOTS
     present = jnp.argsort(jnp.argsort(order, 1), 1) < size[:, None]
-    state = jax.jit(jax.vmap(WORLD.start), compiler_options=QUICK)(jax.random.split(k_start, MANY), present)
+    state = jax.jit(jax.vmap(WORLD.start))(jax.random.split(k_start, MANY), present)
     return jax.tree.map(np.asarray, (present, state))
 
 
@@ -173,7 +172,7 @@ def test_two_bodies_on_one_cell_take_one_cell():
 
 
 SMALL = Foraging(size=4)
-ADMIT = jax.jit(jax.vmap(SMALL.admit, (0, None, None)), compiler_options=QUICK)
+ADMIT = jax.jit(jax.vmap(SMALL.admit, (0, None, None)))
 
 
 def arrive(state, joining):

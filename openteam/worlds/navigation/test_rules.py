@@ -1,7 +1,5 @@
 """Every rule of a step on a hand-drawn grid, then what must hold however everybody plays."""
 
-from functools import partial
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,7 +13,6 @@ from openteam.worlds.navigation.draw import from_text, to_text
 SIZE, SLOTS = 6, 3
 WORLD, RELEASED = Navigation(size=SIZE), Navigation(size=SIZE, count_agents=True)
 STEP = eqx.filter_jit(lambda world, key, state, actions: world.step(key, state, actions))
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 FREE = """
     .  .  .  .  .  .
     .  .  .  .  .  .
@@ -218,7 +215,7 @@ def turn(state, key):
     return opened, (state, actions, after, reward, joining, opened)
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@jax.jit
 def open_play(key):
     k_start, k_play = jax.random.split(key)
     present = jnp.array([True, True, True, False])

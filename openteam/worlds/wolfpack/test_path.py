@@ -13,10 +13,7 @@ from openteam.worlds.wolfpack.path import first_steps
 from openteam.worlds.wolfpack.state import ACTION_NAMES
 
 SIZE, BODIES = 5, 9
-STEPS = jax.jit(
-    partial(first_steps, size=SIZE),
-    compiler_options={"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
-)
+STEPS = jax.jit(partial(first_steps, size=SIZE))
 
 
 def ways(text, needed=True):

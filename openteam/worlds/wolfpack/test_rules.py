@@ -16,7 +16,6 @@ from openteam.worlds.wolfpack.draw import from_text, to_text
 from openteam.worlds.wolfpack.rules import move
 
 SIZE, SLOTS = 5, 4
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 class Obedient(AbstractPrey):
@@ -232,7 +231,7 @@ def restated(cells, targets):
 
 
 BODIES = 7
-MOVE = jax.jit(partial(move, size=4), compiler_options=QUICK)
+MOVE = jax.jit(partial(move, size=4))
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -270,7 +269,7 @@ def turn(state, key):
     return opened, (state, actions, after, reward, over, joining, opened)
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@jax.jit
 def open_play(key):
     k_start, k_play = jax.random.split(key)
     start = jax.vmap(OPEN.start, (0, None))(jax.random.split(k_start, ENVS), jnp.array([True, True, True, False]))

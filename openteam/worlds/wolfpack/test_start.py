@@ -16,7 +16,6 @@ from openteam.worlds.wolfpack.draw import from_text
 from openteam.worlds.wolfpack.start import draw_cells, respawn
 
 MANY, SLOTS, SMALL = 6000, 3, Wolfpack(size=3)
-QUICK = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}  # compiling outweighs running
 
 
 def cells(position):
@@ -33,7 +32,7 @@ def assert_uniform(values, of):
 @pytest.fixture(scope="module")
 def starts():
     """Slots 0 and 2, two prey, nine cells."""
-    start = jax.jit(jax.vmap(SMALL.start, (0, None)), compiler_options=QUICK)
+    start = jax.jit(jax.vmap(SMALL.start, (0, None)))
     return start(jax.random.split(jax.random.key(0), MANY), jnp.array([True, False, True]))
 
 
@@ -58,7 +57,7 @@ def test_prey_start_alive_in_sight_and_facing_up(starts):
 def test_newcomers_get_any_free_cell_and_one_with_a_captured_prey_is_not_free():
     state = from_text("A ^! . \n . d . \n . . v", slots=4)
     joining = jnp.array([False, True, True, False])
-    admit = jax.jit(jax.vmap(SMALL.admit, (0, None, None)), compiler_options=QUICK)
+    admit = jax.jit(jax.vmap(SMALL.admit, (0, None, None)))
     after = admit(jax.random.split(jax.random.key(1), MANY), state, joining)
     assert after.present.all()
     assert (after.position[:, jnp.array([0, 3])] == state.position[jnp.array([0, 3])]).all()
@@ -70,12 +69,12 @@ def test_newcomers_get_any_free_cell_and_one_with_a_captured_prey_is_not_free():
 def test_a_slot_that_changes_hands_leaves_no_body_behind():
     state = from_text("A b c \n d ^ e \n v f g")
     second = jnp.arange(7) == 1
-    admit = jax.jit(SMALL.admit, compiler_options=QUICK)
+    admit = jax.jit(SMALL.admit)
     after = admit(jax.random.key(0), SMALL.dismiss(state, second), second)
     assert (after.position == state.position).all()  # the only free cell is the one that was left
 
 
-AGAIN = jax.jit(jax.vmap(partial(respawn, size=3), (0, None)), compiler_options=QUICK)
+AGAIN = jax.jit(jax.vmap(partial(respawn, size=3), (0, None)))
 
 
 def come_back(state):
@@ -93,7 +92,7 @@ def test_captured_prey_come_back_on_any_free_cell_their_own_included():
 
 def test_in_the_released_code_captured_prey_come_back_on_no_cell_of_a_capture():
     state = from_text("A ^! . \n . v! . \n . b .")
-    elsewhere = jax.jit(jax.vmap(partial(respawn, size=3, elsewhere=True), (0, None)), compiler_options=QUICK)
+    elsewhere = jax.jit(jax.vmap(partial(respawn, size=3, elsewhere=True), (0, None)))
     after = elsewhere(jax.random.split(jax.random.key(2), MANY), state)
     free = [2, 3, 5, 6, 8]
     pairs = cells(after.prey_position[:, 0]) * 9 + cells(after.prey_position[:, 1])
@@ -114,13 +113,13 @@ def test_the_nth_free_cell_is_found_from_the_bodies_alone(order, there, n):
     assert FREE(uniform, jnp.ones(1, bool), bodies).tolist() == [free[n]]
 
 
-FREE = jax.jit(partial(draw_free, preferred=12, cells=12), compiler_options=QUICK)
+FREE = jax.jit(partial(draw_free, preferred=12, cells=12))
 
 
 @pytest.mark.parametrize("uniform", [0.0, float(np.nextafter(np.float32(1), np.float32(0)))])
 def test_the_last_free_cells_are_found_whatever_is_drawn(uniform):
     taken = jnp.array([[0, 0], [0, 1], [1, 1]])
-    draw = jax.jit(partial(draw_cells, size=2), compiler_options=QUICK)
+    draw = jax.jit(partial(draw_cells, size=2))
     drawn = draw(jnp.full(2, uniform), jnp.ones(2, bool), taken, jnp.array([True, False, True]))
     assert sorted(drawn.tolist()) == [[0, 1], [1, 0]]
 
