@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from concurrent.futures import ThreadPoolExecutor
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +15,9 @@ from rich.table import Table
 from openteam.algorithms import GPL
 from openteam.api import Run, record, resume
 from openteam.commands.demo import CURVES, Demo
+from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
+from openteam.core.random import key as make_key
 from openteam.drawing.curves import draw_curves
 from openteam.drawing.record import write_gif
 from openteam.registry import make
@@ -28,6 +33,7 @@ def demonstrate(demo: Demo) -> None:
     """Train, compare, draw, and say what to try next."""
     console = Console()
     task = make("lbf")
+    task = dataclasses.replace(task, splits={"larger": task.splits["larger"]})
     # Considering only actions that have an effect, and quicker steps, make a short run worth watching.
     learner = GPL(learning_rate=5e-4, target_rate=0.004, mask_illegal=True)
     console.print(
@@ -36,9 +42,9 @@ def demonstrate(demo: Demo) -> None:
     )
     settings = Settings(demo.steps, max(demo.steps // 10, 1), 256)
     create_run(task, learner, settings, demo.seed, demo.out / "run")
-    # Training keeps one core busy; the others' scores are found on another meanwhile.
+    # Training keeps one core busy. Meanwhile, on another, what plays checkpoints is compiled and the others are scored.
     with ThreadPoolExecutor(1) as other_core:
-        of_others = other_core.submit(others, demo, task)
+        of_others = other_core.submit(compile_and_score, demo, task, learner)
         with ProgressBars("gpl-q on lbf") as bars:
             run = resume(demo.out / "run", progress=False, report=bars)
         scores = {"GPL-Q": play(demo, task, run.policy)} | of_others.result()
@@ -52,6 +58,18 @@ Next    openteam evaluate {shlex.quote(f"{demo.out}/run")} --split larger --epis
         openteam train lbf gpl-q --steps 1.6e6 --seeds 2 --out RUN
         openteam train lbf gpl-q --help     the settings that people change first
         openteam list                       what else there is""")
+
+
+def compile_and_score(demo: Demo, task: Task, learner: AbstractLearner) -> dict[str, dict[str, Episodes]]:
+    """The others' scores; before that a policy like the learner's plays, so that what plays checkpoints is compiled."""
+    play(demo, task, blank_policy(task, learner))
+    return others(demo, task)
+
+
+def blank_policy(task: Task, learner: AbstractLearner) -> AbstractPolicy:
+    """Like the learner's, all parameters zero: the same program plays both."""
+    shapes = eqx.filter_eval_shape(learner.init, make_key(0), task.spec)
+    return learner.frozen(jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes.model))
 
 
 def play(demo: Demo, task: Task, policy: AbstractPolicy) -> dict[str, Episodes]:
