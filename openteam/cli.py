@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "compare": "compare RUNS --curves x.png: means and intervals over seeds beside the paper's, learning curves",
     "beliefs": "beliefs RUNS --curves x.png: what runs believe about what they cannot see, against the truth",
     "plan": "plan FILE: many runs at once, one per core; skips what is finished, resumes what is not",
+    "archive": "archive RUNS: finished runs in little room, rows as compressed columns",
     "teammates": "teammates list|check|train|clone|add|duel: the types that teammates can have",
     "bench": "bench: speed, as ratios to plain matrix products on this machine",
     "demo": "demo: train, evaluate and draw, in a few minutes",

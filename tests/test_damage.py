@@ -30,6 +30,8 @@ from openteam.errors import UserError
 from openteam.probes import remember_teammate
 from openteam.rollout import belief_scores, episodes
 from openteam.storage import policies, run_folder
+from openteam.storage.archive import archive
+from openteam.storage.columns import COLUMNS
 from openteam.storage.config import from_json, to_json
 from openteam.storage.policies import load
 from openteam.storage.rows import ROW_FILES
@@ -58,12 +60,13 @@ class Stopped(Exception):
 
 
 class Runs:
-    """A finished run, the same one halfway, another seed, one with a trained teammate, and a file of somebody's."""
+    """A finished run, the same halfway and archived, another seed, one with a trained teammate, a stranger's file."""
 
     def __init__(self, path: Path):
         self.path = path
         self.finished, self.halfway, self.other = path / "finished", path / "halfway", path / "other"
         self.with_teammate, self.victim = path / "with-teammate", path / "victim.txt"
+        self.archived = path / "archived"
 
     def make(self) -> None:
         task = TASK
@@ -72,6 +75,8 @@ class Runs:
             run_folders([self.finished], stop_in_the_middle)
         shutil.copytree(self.finished, self.halfway)
         run_folders([self.finished])
+        shutil.copytree(self.finished, self.archived)
+        archive(self.archived)
         create_run(task, LEARNER, SETTINGS, 1, self.other)
         run_folders([self.other])
         pool = openteam.Pool((*task.pool.families, openteam.Trained(str(self.other))))
@@ -256,6 +261,14 @@ def moved() -> Iterator[tuple[str, str, Damage]]:
     yield "finished", "checkpoints swapped", lambda run, _: (run / MIDDLE).replace(run / LAST)
     yield "finished", "last checkpoint gone", lambda run, _: (run / LAST).unlink()
     yield "finished", "rows gone", lambda run, _: (run / "episodes.jsonl").unlink()
+    for number in range(8):
+        yield "archived", f"a bit of columns {number}", flip(COLUMNS)
+    yield "archived", "columns cut", truncate(COLUMNS)
+    yield "archived", "columns emptied", replace(COLUMNS, b"")
+    yield "archived", "columns gone", lambda run, _: (run / COLUMNS).unlink()
+    yield "archived", "last checkpoint gone", lambda run, _: (run / LAST).unlink()
+    yield "archived", "last checkpoint of another seed", take(f"other/{LAST}", LAST)
+    yield "archived", "state of another moment", take(f"halfway/{STATE}", STATE)
     yield "halfway", "state gone", lambda run, _: (run / STATE).unlink()
     yield "halfway", "state ahead", take(f"finished/{STATE}", STATE)
 
@@ -346,7 +359,7 @@ def test_a_damaged_run_gives_a_sentence_or_the_same_result_and_nothing_is_writte
     runs, tmp_path, stopped_before_computing
 ):
     whole = {base: {name: outcome(read) for name, read in readers(getattr(runs, base)).items()} for base in
-             ("finished", "halfway", "with_teammate")}  # fmt: skip
+             ("finished", "archived", "halfway", "with_teammate")}  # fmt: skip
     assert all(value is not None for name, value in whole["halfway"].items())
     os.symlink(runs.path, tmp_path / "runs")
     outside, refused, wrong, chance = content_of(runs.path), 0, [], random.Random(0)

@@ -17,7 +17,9 @@ from typing import Any
 
 from openteam.errors import UserError
 from openteam.storage.about import cpu_model
+from openteam.storage.columns import COLUMNS, read_columns
 from openteam.storage.config import from_json, to_json
+from openteam.storage.rows import TIMED
 from openteam.storage.run_folder import RunFolder
 
 Kind = tuple[str, str]  # the task's name, the learner's configuration
@@ -42,20 +44,27 @@ def measured_speeds(folders: Iterable[Path], cpu: str | None = None) -> dict[Kin
         try:
             if json.loads((run / "about.json").read_text())["machine"]["cpu"] != processor:
                 continue
-            speed = speed_of(run / "train.jsonl")
+            speed = speed_of(timed_rows(run))
             if speed is not None:
                 found.setdefault(kind_of(json.loads((run / "config.json").read_text())), []).append(speed)
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+        except (UserError, OSError, ValueError, KeyError, TypeError, IndexError):
             continue  # a run that cannot be read says nothing; whoever needs it will be told
     return {kind: statistics.median(speeds) for kind, speeds in found.items()}
 
 
-def speed_of(rows: Path) -> float | None:
+def timed_rows(run: Path) -> list[dict[str, Any]]:
+    """The rows of training that are there, of a run that may be at work."""
+    path = run / TIMED
+    if not path.exists() and (run / COLUMNS).exists():
+        return read_columns(run / COLUMNS)[0][TIMED]
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def speed_of(rows: Sequence[dict[str, Any]]) -> float | None:
     """The median speed between two rows, which a pause or a compilation does not change; None before the second."""
-    points = [json.loads(line) for line in rows.read_text().splitlines()] if rows.exists() else []
     speeds = [
         (row["step"] - before["step"]) / row["seconds"]
-        for before, row in itertools.pairwise(points)
+        for before, row in itertools.pairwise(rows)
         if row["seconds"] > 0 and row["step"] > before["step"]
     ]
     return statistics.median(speeds) if speeds else None

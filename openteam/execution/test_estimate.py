@@ -10,6 +10,7 @@ from openteam.execution.estimate import (
     measured_speeds,
     seconds_for,
     speed_of,
+    timed_rows,
     total_time,
     wall_clock,
 )
@@ -32,11 +33,11 @@ def make_run(path, seconds, *, config=CONFIG, cpu=None):
 
 
 def test_neither_compiling_nor_a_pause_counts(tmp_path):
-    assert speed_of(make_run(tmp_path / "a", [60.0, 2.0, 2.0, 900.0, 2.0]) / "train.jsonl") == 500
+    assert speed_of(timed_rows(make_run(tmp_path / "a", [60.0, 2.0, 2.0, 900.0, 2.0]))) == 500
 
 
 def test_one_row_is_no_measurement(tmp_path):
-    assert speed_of(make_run(tmp_path / "a", [60.0]) / "train.jsonl") is None
+    assert speed_of(timed_rows(make_run(tmp_path / "a", [60.0]))) is None
 
 
 def test_several_runs_of_a_kind_are_one_speed_and_other_kinds_are_unknown(tmp_path):

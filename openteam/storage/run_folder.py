@@ -8,6 +8,7 @@ episodes.jsonl          a row per evaluation episode
 beliefs.jsonl           a row per checkpoint: how well beliefs match the truth, where something is hidden
 checkpoints/*.safetensors   policies, each with its configuration in the header
 state.safetensors       everything needed to go on; replaced at every checkpoint
+rows.npz                of a finished run that was archived, instead of all rows: the same as columns
 
 Every file is believed only as far as a digest covers it. ``config.json`` holds its own. Headers of checkpoints and of
 the state hold their own, that of ``config.json``, and those of all rows written so far.
@@ -25,6 +26,7 @@ from typing import Any
 from openteam.errors import UserError
 from openteam.storage.about import about
 from openteam.storage.checkpoint import read_header
+from openteam.storage.columns import COLUMNS, read_columns
 from openteam.storage.config import from_json
 from openteam.storage.creation import PARTIAL, check_free, staged
 from openteam.storage.packing import packed
@@ -157,11 +159,26 @@ class RunFolder:
     def rows(self, name: str) -> list[dict[str, Any]]:
         """All rows. Those up to the last checkpoint are as they were written; after it a run may be at work."""
         path, last = self.path / name, self.last()
+        if self.archived and not path.exists():
+            return self._archived_rows(name, last)
         lines = read_lines(path)
         rows = parse_rows(path, lines)
         if last is not None:
             check_tally(path, lines, last[1]["run"]["rows"][name])
         return rows
+
+    @property
+    def archived(self) -> bool:
+        """Whether its rows are columns now."""
+        return (self.path / COLUMNS).exists()
+
+    def _archived_rows(self, name: str, last: tuple[Path, Header] | None) -> list[dict[str, Any]]:
+        """The same from columns, which must have been made of the rows that the last checkpoint covers."""
+        path = self.path / COLUMNS
+        rows, tallies = read_columns(path)
+        if last is None or tallies != last[1]["run"]["rows"]:
+            raise UserError(f"{path} holds other rows than those that the run's last checkpoint was written after.")
+        return rows[name]
 
     def rows_of_checkpoints(self, name: str) -> list[dict[str, Any]]:
         """The rows up to the last checkpoint, which is written after them."""

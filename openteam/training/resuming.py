@@ -29,7 +29,10 @@ def is_done(folder: RunFolder, spec: RunSpec) -> bool:
     last = folder.last()
     if last is None or not folder.finished:
         return False
-    check_rows(folder, last[1])
+    if folder.archived:
+        folder.rows(ROW_FILES[0])
+    else:
+        check_rows(folder, last[1])
     read_arrays(last[0])
     return True
 
@@ -65,7 +68,7 @@ def check_unbegun(folder: RunFolder) -> None:
     last = folder.last()
     paths = [folder.path / name for name in ROW_FILES]
     steps = [row["step"] for path in paths for row in parse_rows(path, read_lines(path))]
-    if max([0 if last is None else last[1]["step"], *steps], default=0) > 0:
+    if folder.archived or max([0 if last is None else last[1]["step"], *steps], default=0) > 0:
         raise UserError(
             f"{folder.path} was trained but cannot be resumed: its state.safetensors, which holds the optimiser and "
             "the environments, is missing. Put it back, or begin a new run with the same configuration: "
