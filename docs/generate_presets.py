@@ -13,19 +13,12 @@ import equinox as eqx
 import jax
 
 import openteam
-from openteam.algorithms.presets import ALGORITHMS
 from openteam.analysis.paper import tables
 from openteam.analysis.preset_sources import GPL_PARTIAL, SOURCES, TASK_SOURCES, source
+from openteam.analysis.targets import released, row_title
 from openteam.storage.config import to_json
 
 PAGE = Path(__file__).with_name("presets.md")
-NAMES = {
-    "gpl-q": "GPL-Q",
-    "gpl-spi": "GPL-SPI",
-    "pf-gpl": "PF-GPL (10)",
-    "pf-gpl-5": "PF-GPL (5)",
-    "pf-gpl-1": "PF-GPL (1)",
-}
 NAMELESS = ("class", "sha256", "name")
 """What a configuration says besides settings."""
 OPENING = """# The paper's conditions
@@ -62,17 +55,6 @@ Parameters of what turns types into values, in brackets of everything. GPL's siz
 of QL, QL-AM, GNN and GNN-AM are chosen to match it within 4 %; type inference and agent model are GPL's. DGN and MADDPG
 have neither types nor memory.
 """
-
-
-def released(name: str) -> str:
-    """The preset that is the paper's condition of a task or a row; the plain one if nothing was released."""
-    known = f"{name}-released"
-    return name if name.endswith("-released") or (known not in ALGORITHMS and name in ("ppo", "dvrl")) else known
-
-
-def shown(row: str) -> str:
-    """A row's name in the paper."""
-    return NAMES.get(row, row.upper())
 
 
 def settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -114,7 +96,7 @@ def rows() -> Iterator[str]:
         yield f"| row | {' | '.join(columns)} |"
         yield "|---" * (len(names) + 1) + "|"
         for row in table["values"]:
-            yield f"| {shown(row)} |" + f" `{released(row)}` |" * len(names)
+            yield f"| {row_title(row)} |" + f" `{released(row)}` |" * len(names)
         yield ""
     yield SPLITS
 
@@ -152,7 +134,7 @@ def algorithms() -> Iterator[str]:
         for row in table["values"]:
             sources = GPL_PARTIAL if (title, row) == ("partial", "gpl-q") else SOURCES[row]
             learners = [to_json(openteam.make_algorithm(released(row), task)) for task in chosen]
-            yield f"### {shown(row)}: `{released(row)}`\n"
+            yield f"### {row_title(row)}: `{released(row)}`\n"
             if row.startswith("pf-gpl-"):
                 particles = dict(settings(learners[0]))["belief.particles"]
                 yield f"As `pf-gpl-released`, with `belief.particles` {particles} ({sources['belief.particles']}).\n"

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from openteam.teammates import AbstractFamily, Foragers, Hunters, Navigators, Pool, Uniform, UniformRandom
     from openteam.teammates.learned import Learned
     from openteam.teammates.trained import Trained
+    from openteam.viewer.notebook import show
     from openteam.views import FullView, Radius, Window
     from openteam.worlds.fortattack import FortAttack
     from openteam.worlds.lbf import Foraging
@@ -144,6 +145,7 @@ __all__ = [
     "make_algorithm",
     "record",
     "resume",
+    "show",
     "train",
     "write_gif",
 ]
@@ -195,6 +197,7 @@ _HOMES = {
         "teammates": "AbstractFamily Foragers Hunters Navigators Pool Uniform UniformRandom",
         "teammates.learned": "Learned",
         "teammates.trained": "Trained",
+        "viewer.notebook": "show",
         "views": "FullView Radius Window",
         "worlds.fortattack": "FortAttack",
         "worlds.lbf": "Foraging",

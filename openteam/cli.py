@@ -22,10 +22,16 @@ COMMANDS: dict[str, str] = {
     "evaluate": "evaluate RUN --split larger --episodes 480: returns of a trained policy",
     "list": "list: tasks, splits, algorithms",
     "record": "record TASK --policy RUN --out x.gif: watch an episode; .mp4 too, and .png for a sheet of frames",
+    "watch": "watch RUN: a page to watch a team step by step, see why the learner acts, ask what if, and play along",
     "compare": "compare RUNS --curves x.png: means and intervals over seeds beside the paper's, learning curves",
     "beliefs": "beliefs RUNS --curves x.png: what runs believe about what they cannot see, against the truth",
+    "shots": "shots RUNS --curves x.png: FortAttack's shots, how many hit and what learners think they are worth",
     "plan": "plan FILE: many runs at once, one per core; skips what is finished, resumes what is not",
     "archive": "archive RUNS: finished runs in little room, rows as compressed columns",
+    "reproduce": "reproduce full --scale smoke: the paper's tables and figures, from nothing or from stored runs",
+    "report": "report FOLDER --out report.html: all runs of a folder as one page, each number with the runs behind it",
+    "crossplay": "crossplay RUNS --task lbf: learners with each teammate type alone, in teams of several sizes",
+    "team-sizes": "team-sizes RUNS: returns in teams of up to 3, 5, 7, 9 and 20, a curve per algorithm",
     "teammates": "teammates list|check|train|clone|add|duel: the types that teammates can have",
     "bench": "bench: speed, as ratios to plain matrix products on this machine",
     "demo": "demo: train, evaluate and draw, in a few minutes",
@@ -34,12 +40,12 @@ COMMANDS: dict[str, str] = {
 
 def parse(name: str, words: list[str]) -> Callable[[], None]:
     """A command with its settings. Its module has a ``parse`` of its own, or a dataclass that is named after it."""
-    module = importlib.import_module(f"openteam.commands.{name}")
+    module = importlib.import_module(f"openteam.commands.{name.replace('-', '_')}")
     if hasattr(module, "parse"):
         return module.parse(words)
     from openteam.commands.flags import parse_flags
 
-    return parse_flags(getattr(module, name.capitalize()), f"openteam {name}", words)
+    return parse_flags(getattr(module, name.title().replace("-", "")), f"openteam {name}", words)
 
 
 def usage() -> str:

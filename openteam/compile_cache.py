@@ -22,9 +22,25 @@ QUICKEST_TO_COMPILE = QUICK_TO_COMPILE | {"xla_backend_optimization_level": 0}
 Function = TypeVar("Function")
 
 
+def chosen_options(usual: dict[str, Any]) -> dict[str, Any]:
+    """``usual``, unless OPENTEAM_COMPILE=quickest: then programs compile in a third of the time and run slower.
+
+    It is read when openteam is imported. Numbers differ in their last digits, so a run keeps to one of the two.
+    """
+    wanted = os.environ.get("OPENTEAM_COMPILE", "")
+    if wanted not in ("", "quickest"):
+        raise UserError(f"OPENTEAM_COMPILE must be 'quickest' or not set; got '{wanted}'.")
+    return QUICKEST_TO_COMPILE if wanted else usual
+
+
+def long_jit(function: Function) -> Function:
+    """``eqx.filter_jit`` for what runs for minutes or hours: compiled with all care."""
+    return cast(Any, eqx.filter_jit)(function, compiler_options=chosen_options({}))
+
+
 def quick_jit(function: Function) -> Function:
     """``eqx.filter_jit`` for what runs a second at a time: half the time to compile, and on a CPU no slower."""
-    return cast(Any, eqx.filter_jit)(function, compiler_options=QUICK_TO_COMPILE)
+    return cast(Any, eqx.filter_jit)(function, compiler_options=chosen_options(QUICK_TO_COMPILE))
 
 
 def once_jit(function: Function) -> Function:
@@ -37,8 +53,10 @@ def traced_once(function: Function) -> Function:
     return cast(Any, eqx.filter_jit)(function, inline=True)
 
 
-def use_compile_cache() -> None:
+def use_compile_cache(shortest: float = 0.5) -> None:
     """Turn the cache on, unless the user chose a place of his own or has none that is his alone.
+
+    What compiles in less than ``shortest`` seconds is not kept, unless the start of a process is what counts.
 
     JAX runs whatever it finds under a program's key. It notices a damaged entry, warns and compiles, but not the entry
     of another program: whoever can write to the folder decides what runs here.
@@ -48,7 +66,7 @@ def use_compile_cache() -> None:
     folder = private_cache_folder()
     if folder is not None:
         jax.config.update("jax_compilation_cache_dir", str(folder))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", shortest)
 
 
 def private_cache_folder() -> Path | None:

@@ -101,14 +101,18 @@ class Task(AbstractChecked):
     def split_names(self) -> tuple[str, ...]:
         return ("train", *self.splits)
 
+    def check_split(self, name: str) -> None:
+        """Raise unless it has the split."""
+        if name not in self.split_names:
+            raise UserError(f"Task '{self.name}' has no split '{name}'. It has: {', '.join(self.split_names)}.")
+
     def split(self, name: str) -> Task:
         """The same task under another open process or with other teammates; ``larger+unseen`` is under both."""
         if name == "train":
             return self
         openness, pool = self.openness, self.pool
         for part in name.split("+"):
-            if part not in self.split_names:
-                raise UserError(f"Task '{self.name}' has no split '{part}'. It has: {', '.join(self.split_names)}.")
+            self.check_split(part)
             change = self.splits.get(part, Split())
             openness, pool = change.openness or openness, change.pool or pool
         return Task(

@@ -105,6 +105,10 @@ class Comparison:
     def splits(self, task: str) -> list[str]:
         return list(dict.fromkeys(split for group in self.tasks[task] for split in group.splits))
 
+    @property
+    def all_splits(self) -> list[str]:
+        return list(dict.fromkeys(split for task in self.tasks for split in self.splits(task)))
+
 
 def compare(paths: Sequence[Path]) -> Comparison:
     """Read all runs below the paths and put those together that differ only in their seed."""
@@ -138,7 +142,8 @@ def read_run(path: Path) -> Reading:
     config = folder.config
     try:
         episodes, steps = config["settings"]["evaluation_episodes"], config["settings"]["steps"]
-        splits, names = ["train", *config["task"]["splits"]], (config["task"]["name"], config["learner"]["class"])
+        splits = config["settings"].get("evaluation_splits") or ["train", *config["task"]["splits"]]
+        names = (config["task"]["name"], config["learner"]["class"])
         if not (isinstance(steps, int) and isinstance(config["seed"], int) and all(isinstance(n, str) for n in names)):
             raise TypeError
         played: dict[tuple[str, int], list[tuple[float, int]]] = defaultdict(list)
@@ -213,22 +218,29 @@ def overall(comparison: Comparison, at: At) -> list[Overall]:
     Scores are scaled per task and split: 0 is the lowest mean of those compared, 1 the highest.
     """
     found = []
-    for split in dict.fromkeys(split for task in comparison.tasks for split in comparison.splits(task)):
-        rows = [
-            {group.shown: group.scores(split, at) for group in groups if group.finished and split in group.splits}
-            for groups in comparison.tasks.values()
-        ]
-        rows = [row for row in rows if len(row) > 1]
-        shared = [name for name in rows[0] if all(name in row for row in rows)] if len(rows) > 1 else []
-        if len(shared) < 2:
-            continue
-        scaled = [scale({name: row[name] for name in shared}) for row in rows]
-        for name in shared:
-            scores = [row[name] for row in scaled]
+    for split in comparison.all_splits:
+        for name, scores in scaled_scores(comparison, split, at).items():
             low, high = bootstrap_interval(scores)
             every = np.concatenate(scores)
-            found.append(Overall(name, split, len(rows), len(every), interquartile_mean(every), low, high))
+            found.append(Overall(name, split, len(scores), len(every), interquartile_mean(every), low, high))
     return found
+
+
+def scaled_scores(comparison: Comparison, split: str, at: At) -> dict[str, list[Float[np.ndarray, "_"]]]:
+    """Each algorithm's scores per task, scaled; of those that all tasks with this split and two algorithms share.
+
+    Empty if there are fewer than two such tasks or algorithms.
+    """
+    rows = [
+        {group.shown: group.scores(split, at) for group in groups if group.finished and split in group.splits}
+        for groups in comparison.tasks.values()
+    ]
+    rows = [row for row in rows if len(row) > 1]
+    shared = [name for name in rows[0] if all(name in row for row in rows)] if len(rows) > 1 else []
+    if len(shared) < 2:
+        return {}
+    scaled = [scale({name: row[name] for name in shared}) for row in rows]
+    return {name: [row[name] for row in scaled] for name in shared}
 
 
 def scale(scores: dict[str, Float[np.ndarray, "_"]]) -> dict[str, Float[np.ndarray, "_"]]:

@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Key
 
-from openteam.analysis.compare import Comparison, Group, Reading
+from openteam.analysis.compare import Comparison, Group
+from openteam.analysis.series import row_label
 from openteam.compile_cache import quick_jit
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
@@ -82,11 +83,6 @@ def logged(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
             for row in RunFolder(run.path).rows_of_checkpoints("beliefs.jsonl"):
                 scores = {name: row[name] for name in (*METRICS, *WEIGHT_METRICS) if name in row}
                 yield row_label(group, run) | {"step": row["step"]} | scores
-
-
-def row_label(group: Group, run: Reading) -> dict[str, Any]:
-    """What a row is about."""
-    return {"task": group.task.name, "algorithm": group.shown, "seed": run.config["seed"]}
 
 
 def best_run(comparison: Comparison) -> Path:

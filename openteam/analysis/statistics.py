@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -41,8 +41,20 @@ def bootstrap_interval(
 
     Stratified: every sample draws as many seeds of each task as it has, so no task is drawn more often than another.
     """
+    values = [statistic(np.concatenate(sample)) for sample in bootstrap_samples(scores, samples, seed)]
+    return percentile_interval(np.array(values), confidence)
+
+
+def bootstrap_samples(
+    scores: Sequence[Float[np.ndarray, "_"]], samples: int, seed: int
+) -> Iterator[tuple[Float[np.ndarray, "_"], ...]]:
+    """As many seeds of each task as it has, drawn with replacement; the same seed draws the same."""
     chance = np.random.default_rng(seed)
     drawn = [chance.choice(task, (samples, len(task))) for task in scores]
-    values = [statistic(sample) for sample in np.concatenate(drawn, axis=1)]
+    return zip(*drawn, strict=True)
+
+
+def percentile_interval(values: Float[np.ndarray, "samples"], confidence: float = 0.95) -> tuple[float, float]:
+    """What leaves out equally many of the values on both sides."""
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)

@@ -6,7 +6,9 @@ import csv
 import dataclasses
 import io
 import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -102,10 +104,15 @@ def counts(group: Group, at: At) -> list[str]:
     steps = group.chosen(at)
     where = f"{steps[0] / 1e6:.4g}" if len(steps) == 1 else f"last {len(steps)}"
     return [
-        "one seed" if len(group.runs) == 1 else str(len(group.runs)),
+        seed_count(len(group.runs)),
         f"{group.episodes(at):,}",
         f"{where} / {millions(group.steps)}",
     ]
+
+
+def seed_count(seeds: int) -> str:
+    """One or two seeds, whose intervals are none or 12.7 standard errors, are said in words."""
+    return {1: "one seed", 2: "two seeds"}.get(seeds, str(seeds))
 
 
 def figure(mean: float, half: float) -> str:
@@ -155,6 +162,15 @@ def as_csv(comparison: Comparison, at: At) -> str:
                 len(group.runs), group.steps, group.finished, at, group.chosen(at)[-1], group.episodes(at),
                 *("" if math.isnan(value) else value for value in estimates), paper_caveat(group, split, at),
             ])  # fmt: skip
+    return file.getvalue()
+
+
+def rows_csv(rows: Iterable[dict[str, Any]], head: Sequence[str]) -> str:
+    """Rows by the names of their columns; what a row does not have is empty."""
+    file = io.StringIO()
+    table = csv.DictWriter(file, list(head), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
     return file.getvalue()
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from openteam.analysis.statistics import mean_interval
+from openteam.analysis.series import series
 from openteam.drawing.figures import COLOURS, check_picture, save_picture
+from openteam.drawing.lines import draw_mean
 
 PANELS = {
     "seen_actions": "log likelihood: actions of\nteammates in sight",
@@ -20,11 +21,16 @@ PANELS = {
 
 
 def draw_reconstruction(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Draw the metrics and write the picture."""
+    check_picture(path)
+    save_picture(reconstruction_figure(rows), path)
+
+
+def reconstruction_figure(rows: Sequence[dict[str, Any]]) -> Any:
     """Means over seeds; the band is their 95 % interval where there are three or more, else their range.
 
     What a network says before it has learned anything is not shown: the rest would be pressed flat.
     """
-    check_picture(path)
     from matplotlib.figure import Figure
 
     tasks = list(dict.fromkeys(row["task"] for row in rows))
@@ -37,11 +43,7 @@ def draw_reconstruction(path: Path, rows: Sequence[dict[str, Any]]) -> None:
             for number, name in enumerate(names):
                 steps, values = curve(rows, task, name, metric)
                 if len(steps):
-                    colour = COLOURS[number % len(COLOURS)]
-                    mean, half = mean_interval(values)
-                    low, high = (mean - half, mean + half) if len(values) > 2 else (values.min(0), values.max(0))
-                    (lines[name],) = panel.plot(steps, mean, color=colour, linewidth=1.6)
-                    panel.fill_between(steps, low, high, color=colour, alpha=0.18, linewidth=0)
+                    lines[name] = draw_mean(panel, steps, values, COLOURS[number % len(COLOURS)])
             panel.grid(alpha=0.25)
             if task == tasks[0]:
                 panel.set_title(title, fontsize=10)
@@ -49,7 +51,7 @@ def draw_reconstruction(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     for panel in panels[-1]:
         panel.set_xlabel("million steps")
     figure.legend(lines.values(), lines, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-    save_picture(figure, path)
+    return figure
 
 
 def curve(rows: Sequence[dict[str, Any]], task: str, name: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
@@ -58,9 +60,6 @@ def curve(rows: Sequence[dict[str, Any]], task: str, name: str, metric: str) -> 
     Who believes in no more than it sees, and so has no state to show, counts only those: no line for existence.
     """
     needed = {metric, "state"} if metric == "existence_error" else {metric}
-    seeds: dict[int, dict[int, float]] = {}
-    for row in rows:
-        if row["task"] == task and row["algorithm"] == name and needed <= row.keys() and row["step"]:
-            seeds.setdefault(row["seed"], {})[row["step"]] = row[metric]
-    steps = sorted(set.intersection(*map(set, seeds.values()))) if seeds else []
-    return np.array(steps) / 1e6, np.array([[values[step] for step in steps] for values in seeds.values()])
+    ours = [row for row in rows if row["task"] == task and row["algorithm"] == name and needed <= row.keys()]
+    steps, values = series([row for row in ours if row["step"]], metric)
+    return steps / 1e6, values

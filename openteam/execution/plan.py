@@ -61,7 +61,7 @@ class PlannedRun:
         return {
             "task": _task(self.task, self.changes)[1],
             "learner": self.learner,
-            "settings": dataclasses.asdict(self.settings),
+            "settings": self.settings.config,
             "seed": self.seed,
         }
 
@@ -159,7 +159,9 @@ def _expand(path: Path, plan: dict[str, Any], block: dict[str, Any]) -> list[Pla
     for key in ("out", "tasks", "algorithms"):
         if not given.get(key):
             raise UserError(f"{path} does not say '{key}': {KEYS[key]}, at the top or in every table of runs.")
-    numbers = {key: int(given[key]) for key in ("steps", "checkpoint_every", "evaluation_episodes") if key in given}
+    numbers: dict[str, Any] = {
+        key: int(given[key]) for key in ("steps", "checkpoint_every", "evaluation_episodes") if key in given
+    }
     changes = plan.get("set", {}) | block.get("set", {})
     frozen = tuple((key, tuple(value) if isinstance(value, list) else value) for key, value in changes.items())
     return [

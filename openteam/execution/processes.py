@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shlex
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -131,6 +132,7 @@ def _work(folder: Path, core: int, imports: Sequence[str], connection: Connectio
     """A worker: pinned before the backend starts, so that it gets one thread."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     send: Callable[[object], None] = connection.send
     with contextlib.suppress(KeyboardInterrupt):
         signal.signal(signal.SIGTERM, _interrupted)
@@ -141,6 +143,17 @@ def _work(folder: Path, core: int, imports: Sequence[str], connection: Connectio
         except UserError as error:
             send(str(error))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _die_with_parent() -> None:
+    """Whoever is killed cannot tell workers to stop, and one that goes on alone would keep its run locked.
+
+    It is killed, too: a thread cannot interrupt a compiler, and a run can be killed at any moment.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _interrupted(number: int, frame: object) -> NoReturn:

@@ -16,7 +16,7 @@ def about() -> dict[str, Any]:
     """What goes into about.json."""
     packages = ("openteam", "jax", "jaxlib", "equinox", "optax", "numpy")
     return {
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": [program_name(), *sys.argv[1:]],
         "commit": commit(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {"python": platform.python_version()} | {name: version(name) for name in packages},
@@ -46,3 +46,9 @@ def cpu_model() -> str:
     except OSError:
         return platform.processor()
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+
+
+def program_name() -> str:
+    """What the user started; ``python -m openteam`` is openteam too."""
+    name = Path(sys.argv[0]).name
+    return "openteam" if name == "__main__.py" else name

@@ -38,7 +38,7 @@ def fortattack_released() -> Task:
         name="fortattack-released",
         world=RELEASED,
         openness=Casualties(team_size=3, guards=3, attackers=3),
-        pool=Pool((WrappedAngles(Learned("fortattack")),), teams=2, redraw=False),
+        pool=Pool((WrappedAngles(Learned("fortattack-released")),), teams=2, redraw=False),
         horizon=100,
         time_limit_terminates=True,
         splits={"larger": Split(openness=Casualties(team_size=5, guards=5, attackers=5))},

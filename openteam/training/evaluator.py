@@ -10,6 +10,9 @@ from openteam.rollout.belief_scores import belief_scores, holds_belief
 from openteam.rollout.episodes import Episodes, evaluate
 from openteam.training.spec import RunSpec
 
+BELIEF_EPISODES = 32
+"""That beliefs are judged on, unless fewer are played for returns."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
@@ -30,11 +33,18 @@ class Evaluation:
 
 
 def evaluate_checkpoint(spec: RunSpec, policy: AbstractPolicy, updates: int) -> Evaluation:
-    """Other episodes at every checkpoint, the same ones in every run with this seed."""
-    played = {}
-    for number, split in enumerate(spec.task.split_names):
-        seed = (spec.seed * 1_000_003 + updates) * 16 + number
-        episodes = spec.settings.evaluation_episodes
-        played[split] = evaluate(policy, spec.task.split(split), episodes=episodes, seed=seed % 2**31)
-    scores = belief_scores(policy, spec.task, seed=updates) if holds_belief(policy, spec.task) else None
-    return Evaluation(played, scores)
+    """Other episodes at every checkpoint, the same ones for every learner that is trained with this seed."""
+    seeds, episodes = spec.episode_seeds, spec.settings.evaluation_episodes
+    played = {
+        split: evaluate(policy, spec.task.split(split), episodes=episodes, seed=seeds.at(updates, split))
+        for split in spec.settings.evaluation_splits or spec.task.split_names
+    }
+    return Evaluation(played, scores_of(spec, policy, updates))
+
+
+def scores_of(spec: RunSpec, policy: AbstractPolicy, updates: int) -> dict[str, float] | None:
+    """Beliefs against the truth; None where nothing is believed."""
+    if not holds_belief(policy, spec.task):
+        return None
+    episodes = min(BELIEF_EPISODES, spec.settings.evaluation_episodes)
+    return belief_scores(policy, spec.task, episodes=episodes, seed=spec.episode_seeds.of_beliefs(updates))

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from openteam.compile_cache import once_jit
+from openteam.compile_cache import long_jit, once_jit
 from openteam.core.random import key as make_key
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.spec import RunSpec
@@ -19,8 +19,8 @@ START, COLLECT, LEARN = range(3)  # the uses of a run's seed
 
 start_one = once_jit(start_carry)
 start_batch = once_jit(jax.vmap(start_carry, in_axes=(None, None, 0)))
-advance_one = eqx.filter_jit(advance)
-advance_batch = eqx.filter_jit(jax.vmap(advance, in_axes=(None, None, 0, 0, None, None)))
+advance_one = long_jit(advance)
+advance_batch = long_jit(jax.vmap(advance, in_axes=(None, None, 0, 0, None, None)))
 
 
 class Program:

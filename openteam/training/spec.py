@@ -10,6 +10,7 @@ from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError, check_seed
 from openteam.storage.config import from_json, to_json
 from openteam.task import Task
+from openteam.training.episode_seeds import EpisodeSeeds
 from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings
 
 
@@ -30,13 +31,15 @@ class RunSpec:
                 f"A run needs a learner, as make_algorithm('gpl-q') gives; got a {type(self.learner).__name__}."
             )
         check_seed(self.seed)
+        for split in self.settings.evaluation_splits or ():
+            self.task.check_split(split)
 
     @classmethod
     def from_config(cls, config: dict[str, Any], folder: Path | None = None) -> RunSpec:
         """What a run's config.json says. Given the run's folder, no file outside it is read."""
         try:
             task, learner = from_json(config["task"], folder), from_json(config["learner"], folder)
-            return cls(task, learner, Settings(**config["settings"]), config["seed"])
+            return cls(task, learner, Settings.from_config(config["settings"]), config["seed"])
         except (KeyError, TypeError) as error:
             raise UserError(f"The configuration of {folder or 'a run'} does not fit this version: {error}.") from None
 
@@ -46,7 +49,7 @@ class RunSpec:
         return {
             "task": to_json(self.task),
             "learner": to_json(self.learner),
-            "settings": dataclasses.asdict(self.settings),
+            "settings": self.settings.config,
             "seed": self.seed,
         }
 
@@ -65,6 +68,11 @@ class RunSpec:
         interval = self.settings.interval(self.chunk)
         due = (updates // interval + 1) * interval
         return self.updates if self.updates - due < interval / 2 else due
+
+    @property
+    def episode_seeds(self) -> EpisodeSeeds:
+        """Which episodes its checkpoints are evaluated on."""
+        return EpisodeSeeds(self.settings, self.chunk, self.seed, self.task.split_names)
 
     def next_row(self, updates: int) -> int:
         """The update at which the next row of training metrics is due."""

@@ -1,0 +1,14 @@
+// Numbers as people read them.
+
+export function short(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  return size >= 1000 || size < 0.001 ? value.toExponential(1) : String(Number(value.toPrecision(digits)));
+}
+
+export const fixed = (value, places = 2) => (value === null || value === undefined ? "–" : value.toFixed(places));
+export const percent = (share) => `${Math.round(100 * share)} %`;
+export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+export const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
+export const argmax = (values) => values.indexOf(Math.max(...values));
