@@ -68,7 +68,7 @@ def reconstruct(
     watched = play(task, player, k_play, episodes, keep_watched).kept
     for group in groups:
         for run in group.runs:
-            for checkpoint in RunFolder(run.path).checkpoints:
+            for checkpoint in RunFolder(run.path).policies:
                 policy = load(checkpoint)
                 if not holds_belief(policy, task):
                     break
@@ -88,7 +88,7 @@ def logged(groups: Sequence[Group]) -> Iterator[dict[str, Any]]:
 def best_run(comparison: Comparison) -> Path:
     """The run with the highest mean return on train at any checkpoint: the paper's choice of who plays."""
     runs = [run for group in comparison.groups for run in group.runs]
-    with_policy = [run for run in runs if RunFolder(run.path).checkpoints]
+    with_policy = [run for run in runs if RunFolder(run.path).policies]
     if not with_policy:
-        raise UserError("None of these runs has a checkpoint.")
+        raise UserError("None of these runs has a policy.")
     return max(with_policy, key=lambda run: max(run.returns["train"].values())).path

@@ -41,7 +41,7 @@ def shot_rows(groups: Sequence[Group], *, episodes: int, seed: int = 0) -> Itera
         for run in group.runs:
             folder = RunFolder.open(run.path)
             task = folder.build("task")
-            for checkpoint in folder.checkpoints:
+            for checkpoint in folder.policies:
                 metrics = measure_shots(load(checkpoint), task, episodes=episodes, seed=seed)
                 yield row_label(group, run) | {"step": int(checkpoint.stem), "episodes": episodes} | metrics
 

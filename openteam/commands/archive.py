@@ -21,8 +21,12 @@ class Archive:
     """Run folders, or folders with runs anywhere below."""
     every_checkpoint: bool = False
     """Keep all policies, as for analyses over training; else the last one."""
+    rows_only: bool = False
+    """Keep no policy at all: the run can be compared and drawn, and not be played any more."""
 
     def __call__(self) -> None:
+        if self.every_checkpoint and self.rows_only:
+            raise UserError("--every-checkpoint keeps all policies and --rows-only none: give one of them.")
         from openteam.storage.archive import archive, size_of
         from openteam.storage.run_folder import is_run
 
@@ -34,7 +38,7 @@ class Archive:
             raise UserError(f"There is no run in {', '.join(map(str, self.runs))}.")
         before = sum(map(size_of, found))
         for path in found:
-            archive(path, self.every_checkpoint)
+            archive(path, self.every_checkpoint, self.rows_only)
         print(
             f"Archived {len(found)} runs: {before / 1e6:,.1f} MB before, {sum(map(size_of, found)) / 1e6:,.1f} MB now."
         )

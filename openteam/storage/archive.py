@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from openteam.errors import UserError
+from openteam.storage.checkpoint import save_tree
 from openteam.storage.columns import COLUMNS, read_columns, write_columns
 from openteam.storage.lock import alone_in
 from openteam.storage.rows import ROW_FILES
-from openteam.storage.run_folder import RunFolder
+from openteam.storage.run_folder import ROWS_ONLY, Header, RunFolder
 from openteam.storage.writing import write_atomic
 
 
-def archive(path: Path, every_checkpoint: bool = False) -> None:
+def archive(path: Path, every_checkpoint: bool = False, rows_only: bool = False) -> None:
     """Make columns of a finished run's rows; drop its state and, unless told otherwise, all checkpoints but the last.
 
     Rows are deleted after their columns were read back and found equal, so a kill at any moment loses nothing, and
-    doing it again finishes it.
+    doing it again finishes it. With ``rows_only`` the last policy goes, too; what its file says of the run stays.
     """
     folder = RunFolder.open(path)
     with alone_in(folder.path):
@@ -32,6 +33,14 @@ def archive(path: Path, every_checkpoint: bool = False) -> None:
         rows = [folder.path / name for name in ROW_FILES]
         for file in {*rows, folder.state, *folder.checkpoints} - kept:
             file.unlink(missing_ok=True)
+        if rows_only:
+            drop_policy(*last)
+
+
+def drop_policy(checkpoint: Path, header: Header) -> None:
+    """Write a checkpoint again without its numbers."""
+    kept = {name: header[name] for name in ("task", "step", "run") if name in header}
+    save_tree(checkpoint, (), kept | {"kind": ROWS_ONLY})
 
 
 def write_checked(folder: RunFolder, rows: dict[str, list[dict[str, Any]]], tallies: dict[str, Any]) -> None:

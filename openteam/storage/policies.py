@@ -16,7 +16,7 @@ from openteam.errors import UserError
 from openteam.storage.checkpoint import load_tree, read_header, save_tree
 from openteam.storage.config import from_json, to_json
 from openteam.storage.packing import packed
-from openteam.storage.run_folder import RunFolder
+from openteam.storage.run_folder import ROWS_ONLY, RunFolder
 
 
 def save_policy(
@@ -62,6 +62,10 @@ def policy_header(path: Path) -> tuple[Path, dict[str, Any]]:
     in_run = path.parent.name == "checkpoints" and (folder.path / "config.json").is_file()
     header = folder.header(path) if in_run else read_header(path)
     parts = (("spec", dict), ("learner", dict), ("task", str), ("step", int))
+    if header.get("kind") == ROWS_ONLY:
+        raise UserError(
+            f"{folder.path} was archived without its policy, which cannot be played any more; its rows can be read."
+        )
     if header.get("kind") != "policy" or not all(isinstance(header.get(name), kind) for name, kind in parts):
         raise UserError(f"{path} holds no policy. Give a run folder or one of its checkpoints.")
     return path, header

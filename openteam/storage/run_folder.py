@@ -35,6 +35,8 @@ from openteam.storage.seal import fingerprint, parse_json, read_bytes, sealed, u
 from openteam.storage.writing import write_atomic, writing
 
 Header = dict[str, Any]
+ROWS_ONLY = "rows only"
+"""The kind of a checkpoint that was archived without its policy."""
 
 
 class RunFolder:
@@ -107,6 +109,11 @@ class RunFolder:
             if not (path.stem.isascii() and path.stem.isdecimal()) or path != self.checkpoint(int(path.stem)):
                 raise UserError(f"{path} is no checkpoint of openteam's: its name is not a step. Move it elsewhere.")
         return sorted(found, key=lambda path: int(path.stem))
+
+    @property
+    def policies(self) -> list[Path]:
+        """The checkpoints that can be played."""
+        return [path for path in self.checkpoints if read_header(path).get("kind") != ROWS_ONLY]
 
     def header(self, path: Path) -> Header:
         """The header of one of its checkpoints or of its state, which must have been written for this run."""

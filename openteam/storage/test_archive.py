@@ -9,8 +9,9 @@ import pytest
 from openteam.errors import UserError
 from openteam.storage import archive as archiving
 from openteam.storage.archive import archive
-from openteam.storage.checkpoint import save_tree
+from openteam.storage.checkpoint import read_arrays, save_tree
 from openteam.storage.columns import COLUMNS, read_columns, write_columns
+from openteam.storage.policies import policy_header
 from openteam.storage.rows import ROW_FILES
 from openteam.storage.run_folder import RunFolder
 
@@ -50,6 +51,19 @@ def test_archiving_twice_changes_nothing_and_all_checkpoints_may_stay(run):
     content = (run.path / COLUMNS).read_bytes()
     archive(run.path, every_checkpoint=True)
     assert (run.path / COLUMNS).read_bytes() == content
+
+
+def test_without_its_policy_a_run_is_finished_and_has_all_its_rows(run):
+    before, size = {name: run.rows(name) for name in ROW_FILES}, run.checkpoint(8).stat().st_size
+    for _ in range(2):
+        archive(run.path, rows_only=True)
+        assert {name: run.rows(name) for name in ROW_FILES} == before
+        assert run.finished
+    assert run.checkpoint(8).stat().st_size < size
+    assert read_arrays(run.checkpoint(8)) == {}
+    assert run.policies == []
+    with pytest.raises(UserError, match="archived without its policy"):
+        policy_header(run.path)
 
 
 def test_numpy_alone_reads_them(run):

@@ -9,6 +9,7 @@ import numpy as np
 
 from openteam.analysis.compare import Group, compare
 from openteam.analysis.statistics import mean_interval
+from openteam.storage.run_folder import RunFolder
 from openteam.viewer.frames import tidy
 
 
@@ -34,7 +35,11 @@ def group_of(group: Group, numbers: dict[Path, int]) -> dict[str, Any]:
         "best": {split: tidy(group.estimate(split, "best")) for split in group.splits},
         "best_step": group.chosen("best")[0],
         "runs": [
-            {"number": numbers[run.path.resolve()], "seed": run.config["seed"], "watchable": steps_on_disk(run.path)}
+            {
+                "number": numbers[run.path.resolve()],
+                "seed": run.config["seed"],
+                "watchable": [int(path.stem) for path in RunFolder(run.path).policies],
+            }
             for run in group.runs
         ],
     }
@@ -44,8 +49,3 @@ def curve_of(group: Group, split: str) -> dict[str, Any]:
     """Mean over seeds at every checkpoint, and half of its 95 % interval, none with one seed."""
     mean, half = mean_interval(group.curves(split))
     return {"mean": tidy(mean), "half": tidy(np.broadcast_to(half, np.shape(mean)))}
-
-
-def steps_on_disk(run: Path) -> list[int]:
-    """Checkpoints of which the policy is still there."""
-    return sorted(int(path.stem) for path in (run / "checkpoints").glob("*.safetensors") if path.stem.isdecimal())

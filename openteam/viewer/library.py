@@ -69,7 +69,7 @@ class Library:
             return Stage(whole.split(choice.split), player, choice.split, splits=whole.split_names)
         path = self.path(choice.run)
         folder = path if path.is_dir() else path.parent.parent
-        steps = tuple(int(checkpoint.stem) for checkpoint in RunFolder(folder).checkpoints)
+        steps = tuple(int(checkpoint.stem) for checkpoint in RunFolder(folder).policies)
         policy, task, step = self.load(path, choice, steps)
         rival = None
         if choice.against is not None:
