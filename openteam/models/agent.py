@@ -51,11 +51,10 @@ class RelationalForwardModel(eqx.Module):
         self, types: Float[Array, "slots type"], exists: Bool[Array, "slots"] | Float[Array, "slots"]
     ) -> Float[Array, "slots actions"]:
         """Logits of every agent's next action. Rows of absent agents mean nothing and reach no other row."""
-        weight = exists.astype(types.dtype)
         node = self.node.layers[0]
         wide = jnp.concatenate([*self.edge_in.weights, node.weights[0]], 1)  # one product: narrow ones are slow
         sent, received, kept = jnp.split(types @ wide, 3, -1)
-        summed, senders = self.graph.relu_sum(sent, received + self.edge_in.bias, weight)
+        summed, senders = self.graph.relu_sum(sent, received + self.edge_in.bias, exists)
         messages = summed @ self.edge_out.weights[0] + senders[:, None] * self.edge_out.bias
         return self.readout(self.node.rest(kept + messages @ node.weights[1] + node.bias))
 

@@ -17,7 +17,10 @@ class AbstractGraph(eqx.Module):
 
     @abstractmethod
     def relu_sum(
-        self, sender: Float[Array, "slots width"], receiver: Float[Array, "slots width"], weight: Float[Array, "slots"]
+        self,
+        sender: Float[Array, "slots width"],
+        receiver: Float[Array, "slots width"],
+        weight: Bool[Array, "slots"] | Float[Array, "slots"],
     ) -> tuple[Float[Array, "slots width"], Float[Array, "slots"]]:
         """For every agent j, sums over its neighbours k of weight_k relu(sender_k + receiver_j), and of weight_k."""
 
@@ -30,9 +33,13 @@ class CompleteGraph(AbstractGraph):
     """An edge between every two agents."""
 
     def relu_sum(
-        self, sender: Float[Array, "slots width"], receiver: Float[Array, "slots width"], weight: Float[Array, "slots"]
+        self,
+        sender: Float[Array, "slots width"],
+        receiver: Float[Array, "slots width"],
+        weight: Bool[Array, "slots"] | Float[Array, "slots"],
     ) -> tuple[Float[Array, "slots width"], Float[Array, "slots"]]:
-        return relu_sum(sender, receiver, weight), weight.sum() - weight
+        each = weight.astype(sender.dtype)
+        return relu_sum(sender, receiver, weight), each.sum() - each
 
     def regulariser(self, utilities: Float[Array, "slots"], exists: Bool[Array, "slots"]) -> Float[Array, ""]:
         """Mean over agents of (Q_j(a_j) - Q_i(a_i))^2: each teammate's utility is drawn to the learner's."""
@@ -43,8 +50,12 @@ class StarGraph(AbstractGraph):
     """Edges between the learner and each teammate only."""
 
     def relu_sum(
-        self, sender: Float[Array, "slots width"], receiver: Float[Array, "slots width"], weight: Float[Array, "slots"]
+        self,
+        sender: Float[Array, "slots width"],
+        receiver: Float[Array, "slots width"],
+        weight: Bool[Array, "slots"] | Float[Array, "slots"],
     ) -> tuple[Float[Array, "slots width"], Float[Array, "slots"]]:
+        weight = weight.astype(sender.dtype)
         others = weight.at[0].set(0)
         from_learner = weight[0] * jax.nn.relu(sender[0] + receiver)
         to_learner = others @ jax.nn.relu(sender + receiver[0])

@@ -78,19 +78,21 @@ def random_edges(slots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return sender, receiver, rng.integers(2, size=slots).astype(np.float32)
 
 
-@pytest.mark.parametrize("slots", [1, 2, 20, 300])
-def test_the_sum_of_messages_equals_all_pairs_however_it_is_computed(slots):
+@pytest.mark.parametrize(
+    ("slots", "kind"), [(1, float), (2, float), (20, float), (20, bool), (300, float), (300, bool)]
+)
+def test_the_sum_of_messages_equals_all_pairs_however_it_is_computed(slots, kind):
     sender, receiver, weight = random_edges(slots)
     active = pairs_by_hand(sender, receiver, weight)
     expected = (active * (sender[:, None].astype(np.float64) + receiver[None])).sum(0)
-    np.testing.assert_allclose(jax.jit(relu_sum)(sender, receiver, weight), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(jax.jit(relu_sum)(sender, receiver, weight.astype(kind)), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("slots", [20, 300])
-def test_the_sum_of_messages_has_the_gradient_of_all_pairs(slots):
+@pytest.mark.parametrize(("slots", "kind"), [(20, float), (300, float), (300, bool)])
+def test_the_sum_of_messages_has_the_gradient_of_all_pairs(slots, kind):
     sender, receiver, weight = random_edges(slots)
     active = pairs_by_hand(sender, receiver, weight)
-    gradient = jax.jit(jax.grad(lambda s, r: relu_sum(s, r, jnp.asarray(weight)).sum(), argnums=(0, 1)))(
+    gradient = jax.jit(jax.grad(lambda s, r: relu_sum(s, r, jnp.asarray(weight, kind)).sum(), argnums=(0, 1)))(
         sender, receiver
     )
     np.testing.assert_allclose(gradient[0], active.sum(1), atol=1e-3)
