@@ -3,7 +3,8 @@
 What is shortened: the number after ``--steps`` or ``--episodes`` and the values of ``steps=`` and ``episodes=``
 (``SHORTER``); evaluations during training play ``FEW`` episodes; plans are a dry run. The first training is run, other
 ``train`` commands are only read, and committed runs stand for what they would make (``STANDS_FOR``). ``results`` holds
-two of the committed tasks. Whatever cannot run here (``UNTRIED``) is looked at for names that do not exist.
+two of the committed tasks. Whatever cannot run here (``UNTRIED``) is looked at for names that do not exist. ``watch``
+serves until it is stopped: its page is fetched, and then it is.
 """
 
 import dataclasses
@@ -15,7 +16,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import urllib.request
 from pathlib import Path
+
+import pytest
 
 from openteam.cli import parse
 from openteam.execution.estimate import measured_speeds, seconds_for, wall_clock
@@ -25,7 +29,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/policy-in-your-loop.md", "docs/glossary.md")
 SHORTER = {"--steps": "64", "--episodes": "4"}
 FEW = "4"
+MOST_SECONDS = 1800  # what never ends is a mistake
 STANDS_FOR = {"PART": "results/partial-observability/lbf-partial-released/ae-gpl/seed-0"}
+SERVED = "results/lbf/gpl-q/seed-0"
 UNTRIED = ("openteam bench",)
 RUNNER = """
 import json, sys
@@ -63,6 +69,11 @@ def ours():
             and line not in UNTRIED]  # fmt: skip
 
 
+def servers():
+    """All commands of the README that serve a page until they are stopped."""
+    return [words for words in ours() if words[0] == "watch"]
+
+
 def trainings():
     """All ``train`` commands of the README."""
     return [words for words in ours() if words[0] == "train" and "--help" not in words]
@@ -94,7 +105,8 @@ def try_all(folder, work):
         shutil.copytree(ROOT / run_folder, folder / name)
     words = [sys.executable, "-c", RUNNER]
     env = os.environ | {"PYTHONPATH": str(ROOT)}  # this source, wherever it is installed from
-    process = subprocess.run(words, input=json.dumps(work), cwd=folder, env=env, capture_output=True, text=True)
+    given = {"input": json.dumps(work), "cwd": folder, "env": env, "timeout": MOST_SECONDS}
+    process = subprocess.run(words, capture_output=True, text=True, **given)
     assert process.returncode == 0, process.stderr[-3000:]
 
 
@@ -105,12 +117,29 @@ def test_there_is_something_to_try():
 
 
 def test_every_command_and_snippet_of_the_readme_runs(tmp_path):
-    work = [("command", shorter(words)) for words in ours() if words not in trainings()[1:]]
+    left_out = trainings()[1:] + servers()
+    work = [("command", shorter(words)) for words in ours() if words not in left_out]
     work.append(("snippet", "import shutil; shutil.rmtree('RUN')"))  # the snippet makes it again
     work += [("snippet", shorter_code(code)) for code in blocks("README.md", "python")]
     try_all(tmp_path, work)
     made = {"hunt.gif", "episode.gif", "belief.gif", "beliefs.png", "curves-lbf.png", "curves-wolfpack.png"}
     assert made <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("words", servers(), ids=shlex.join)
+def test_pages_of_the_readme_open(tmp_path, words):
+    shutil.copytree(ROOT / SERVED, tmp_path / "RUN")
+    command = [sys.executable, "-P", "-m", "openteam", *words, "--no-browser"]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            line = server.stdout.readline()
+            address = line.removeprefix("Watch at ").strip()
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                assert b"<title>" in answer.read()
+        finally:
+            server.terminate()
 
 
 def test_the_snippets_of_the_page_on_loops_run(tmp_path):
