@@ -92,7 +92,8 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
         folders = [RunFolder.open(path) for path in paths]
         recorders = [Recorder(folder, locks.enter_context(alone_in(folder.path))) for folder in folders]
         try:
-            bring_to_end(Program([recorder.spec for recorder in recorders]), recorders, report)
+            with contextlib.closing(Program([recorder.spec for recorder in recorders])) as program:
+                bring_to_end(program, recorders, report)
         except WriteError as error:
             where = folders[0].path if len(folders) == 1 else folders[0].path.parent
             raise UserError(
@@ -107,7 +108,7 @@ def bring_to_end(program: Program, recorders: Sequence[Recorder], report: Report
         return
     restored, updates = restore(program, recorders)
     with giving_memory_back():  # the largest program is compiled first, while there is the most room
-        carry = program.start() if restored is None else restored
+        carry = program.start() if restored is None else program.resumed(restored)
         program.advance(carry, 0)
     for recorder in recorders:
         recorder.begin(updates)

@@ -46,7 +46,14 @@ def one_update(
     """Collect one chunk with the first key and learn from it with the second."""
     policy = learner.policy(carry.train.model, progress)
     actor, chunk = collect(task, policy, carry.actor, keys[0], learner.update_every, way_of_acting(learner))
-    train, context, metrics = learner.update(keys[1], carry.train, carry.context, chunk, progress)
+    return learn_from(learner, carry, actor, chunk, keys[1], progress)
+
+
+def learn_from(
+    learner: AbstractLearner, carry: Carry, actor: Actor, chunk: Chunk, key: Key[Array, ""], progress: Float[Array, ""]
+) -> tuple[Carry, Metrics]:
+    """Learn from a chunk, however it was collected; ``actor`` is where collecting it ended."""
+    train, context, metrics = learner.update(key, carry.train, carry.context, chunk, progress)
     returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner))
     return Carry(train, actor, context, returns), metrics | episodes
 

@@ -44,6 +44,13 @@ class Program:
         """The shapes of one seed's carry."""
         return eqx.filter_eval_shape(start_carry, self.spec.task, self.spec.learner, make_key(0))
 
+    def resumed(self, carry: Carry) -> Carry:
+        """A carry from disk, ready to go on from: a compiled task goes on exactly where it was."""
+        return carry
+
+    def close(self) -> None:
+        """A compiled program holds nothing that must be given back."""
+
     def advance(self, carry: Carry, count: int) -> tuple[Carry, dict[str, np.ndarray]]:
         """The carry ``count`` updates on, and the sums of their metrics, ``[seeds]``."""
         go = advance_one if self.alone else advance_batch
