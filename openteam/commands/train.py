@@ -50,6 +50,8 @@ class Train:
     """Steps of the longer run that this one stands for: target_rate is multiplied by how much shorter this one is."""
     teammates: tuple[Path, ...] = ()
     """Trained runs that join the pool of teammates, with networks of one size."""
+    learner: str | None = None
+    """The id of the agent that learns, if the task is an environment in plain Python: docs/your-own-environment.md."""
     log: Log = "none"
     """Also send metrics there. The run folder has them in any case."""
     imports: Imports = ()
@@ -64,7 +66,7 @@ class Train:
         from openteam.training.driver import create_runs
         from openteam.training.progress import ProgressBars
 
-        parts = build(self.task, self.algorithm, self.changes)
+        parts = build(self.task, self.algorithm, self.changes, self.learner)
         task = with_teammates(parts.task, self.teammates)
         learner = compressed(parts.algorithm, self.steps, self.compressed_from or self.steps)
         create_runs(task, learner, settings, range(self.seed, self.seed + self.seeds), self.out)

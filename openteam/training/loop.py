@@ -34,9 +34,13 @@ def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Ca
     policy = learner.policy(train.model, jnp.zeros(()))
     start = start_joint_actor if learner.joint else start_actor
     actor = start(task, policy, k_actor, learner.envs)
-    rows = len(actor.timestep.reward)
-    context = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (rows, *leaf.shape)), learner.context(train, task.slots))
+    context = start_context(learner, train, task.slots, len(actor.timestep.reward))
     return Carry(train, actor, context, jnp.zeros(learner.envs))
+
+
+def start_context(learner: AbstractLearner, train: TrainState, slots: int, rows: int) -> PyTree[Any]:
+    """What updates remember, before the first chunk."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (rows, *leaf.shape)), learner.context(train, slots))
 
 
 @traced_once
