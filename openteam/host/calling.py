@@ -18,13 +18,14 @@ class HostError(UserError):
 
 @contextlib.contextmanager
 def calling(what: str) -> Iterator[None]:
-    """Turn whatever the user's code raises into a sentence with the last line of its traceback."""
+    """Turn whatever the user's code raises into a sentence, with the last line of the traceback that is his."""
     try:
         yield
     except UserError:
         raise
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        last = next((frame for frame in reversed(frames) if "site-packages" not in frame.filename), frames[-1])
         line = f": {last.line}" if last.line else ""
         text = f"{type(error).__name__}: {error}".rstrip(": ")
         raise HostError(f"{what} failed with {text} ({last.filename}, line {last.lineno}{line}).") from error

@@ -86,6 +86,7 @@ class Environment:
                 f"{', '.join(map(str, self.env.agents))}. Choose the learner among them: --learner ID."
             )
         self.clock = 0
+        self.counts: dict[Id, tuple[int, int]] = {}
         self.rng = np.random.default_rng(seed)
         self.slots = Slots(self.sizes.slots, self.learner)
         self.slots.seat(self.present_ids(), first=True)
@@ -108,7 +109,7 @@ class Environment:
         self.clock += 1
         over, ends = self.closes(terminations, truncations)
         here = self.present_ids()
-        here += [one for one in self.cut_off(before, terminations, truncations) if ends and one not in here]
+        here += [one for one in self.cut_off(terminations, truncations) if ends and one not in here]
         self.slots.seat(here)
         self.previous_actions = np.where(self.slots.arrived, NO_ACTION, actions)
         self.recruit(self.slots.arrived)
@@ -126,13 +127,13 @@ class Environment:
         over = terminated or (gone and not truncated)
         return over, over or truncated or self.clock >= self.settings.horizon
 
-    def cut_off(self, before: list[tuple[int, Id]], terminations: Any, truncations: Any) -> list[Id]:
-        """Teammates whose last observation came with the end of the episode: they are part of where it led."""
-        return [
-            one
-            for slot, one in before
-            if slot and one in self.observations and truncations.get(one) and not terminations.get(one)
-        ]
+    def cut_off(self, terminations: Any, truncations: Any) -> list[Id]:
+        """Teammates whose observation came with the end of the episode: they are part of where it led.
+
+        Who left in the same step is truncated, too; an environment may say so with ``present`` in its info.
+        """
+        cut = [one for one in self.observations if truncations.get(one) and not terminations.get(one)]
+        return [one for one in cut if one != self.learner and self.infos.get(one, {}).get("present", True)]
 
     def present_ids(self) -> list[Id]:
         """Those who are there, in the environment's order."""
@@ -252,8 +253,10 @@ class Environment:
         return legal
 
     def actions_of(self, one: Id) -> tuple[int, int]:
-        """How many actions an agent has and the number of the first."""
-        return actions_of(self.env.action_space(one), one)
+        """How many actions an agent has and the number of the first: the same for all of its episode."""
+        if one not in self.counts:
+            self.counts[one] = actions_of(self.env.action_space(one), one)
+        return self.counts[one]
 
     def call(self, what: str, name: str | None, function: Any, *arguments: Any, numbers: bool = False) -> Any:
         """One of the user's functions, with the environment first."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int, Key, UInt32
 
 from openteam.compile_cache import quick_jit
 from openteam.core.policy import AbstractPolicy
@@ -28,6 +28,7 @@ from openteam.host.task import HostTask
 from openteam.rollout.acting import Actor, start_memory
 from openteam.teammates.pool import Pool
 
+TEAM, TYPES = range(2)  # the uses of an environment's second key
 SIDE_BY_SIDE = 16
 """Environments in which episodes are played for an evaluation."""
 
@@ -55,17 +56,21 @@ def blank_seen(sizes: Sizes, envs: int) -> Seen:
     )  # fmt: skip
 
 
+Words = UInt32[Array | np.ndarray, "envs 2 words"]
+"""The keys of a step as plain numbers: of every environment one to act with, and one for its teammates."""
+
+
 @quick_jit
 def choose_actions(
-    pool: Pool | None, policy: AbstractPolicy, actor: Actor, keys: Key[Array, "envs 2"]
+    pool: Pool | None, policy: AbstractPolicy, actor: Actor, words: Words
 ) -> tuple[Int[Array, "envs slots"], Actor]:
     """The joint action, NO_ACTION where the environment's side decides, and the actor that remembers it."""
-    state: Any = actor.env
+    state, keys = cast(HostState, actor.env), as_keys(words)
     actions, memory = jax.vmap(policy.act)(keys[:, 0], actor.memory, actor.timestep.view)
     if pool is None:
         others, remembered = jnp.full_like(state.type_ids, NO_ACTION), state.memory
     else:
-        act = jax.vmap(lambda *one: teammates_act(pool, *one))
+        act = jax.vmap(lambda key, *one: teammates_act(pool, jax.random.fold_in(key, TEAM), *one))
         others, remembered = act(keys[:, 1], state.seen, state.type_ids, state.memory)
     joint_action = jnp.asarray(others, jnp.int32).at[:, 0].set(actions)
     return joint_action, Actor(HostState(state.seen, state.type_ids, remembered, state.episodes), actor.timestep, memory)
@@ -73,20 +78,36 @@ def choose_actions(
 
 @quick_jit
 def take_in(
-    pool: Pool | None, state: HostState, outcome: Outcome, keys: Key[Array, "envs 2"]
+    pool: Pool | None, state: HostState, outcome: Outcome, words: Words
 ) -> tuple[HostState, TimeStep, Truth]:
     """What a step of all environments means."""
     outcome = jax.tree.map(jnp.asarray, outcome)
-    k_types = jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys[:, 1])
+    k_types = jax.vmap(lambda key: jax.random.fold_in(key, TYPES))(as_keys(words)[:, 1])
     return next_state(pool, state, outcome, k_types), timestep_of(outcome), truth_of(state, outcome)
 
 
-@quick_jit
+def as_keys(words: UInt32[Array | np.ndarray, "*keys words"]) -> Key[Array, "*keys"]:
+    """The keys again."""
+    return jax.random.wrap_key_data(words, impl=jax.random.key_impl(make_key(0)))
+
+
 def as_chunk(steps: list[tuple[TimeStep, Array, Truth, Any]], last: TimeStep, before: Any) -> Chunk:
-    """Steps one after the other."""
-    timesteps, actions, truth, memory = jax.tree.map(lambda *leaves: jnp.stack(leaves), *steps)
-    sequence = jax.tree.map(lambda t, end: jnp.concatenate([t, end[None]]), timesteps, last)
-    return Chunk(sequence, actions, truth, before, memory)
+    """Steps one after the other, put together outside of compiled code: there may be thousands."""
+    timesteps, joint_actions, truth, memory = jax.tree.map(lambda *leaves: np.stack(leaves), *steps)
+    sequence = jax.tree.map(lambda t, end: np.concatenate([t, np.asarray(end)[None]]), timesteps, last)
+    return device_chunk(sequence, joint_actions, truth, before, memory)
+
+
+@quick_jit
+def device_chunk(sequence: TimeStep, joint_actions: Array, truth: Truth, before: Any, memory: Any) -> Chunk:
+    """A chunk of arrays that JAX has."""
+    return Chunk(sequence, joint_actions[..., 0], truth, before, memory)
+
+
+@quick_jit
+def split_words(key: Key[Array, ""], steps: int, envs: int) -> UInt32[Array, "time envs 2 words"]:
+    """Keys for a few steps, the same as in ``acting.collect``."""
+    return jax.random.key_data(jax.random.split(key, (steps, envs, 2)))
 
 
 class HostCollector:
@@ -112,13 +133,12 @@ class HostCollector:
 
     def collect(self, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int) -> tuple[Actor, Chunk]:
         """Act for a few steps with a fixed policy and keep everything."""
-        keys = jax.random.split(key, (steps, self.envs, 2))
-        before, kept = actor.memory, []
-        for number in range(steps):
-            joint_action, decided = choose_actions(self.task.pool, policy, actor, keys[number])
+        before, kept, pool = actor.memory, [], self.task.pool
+        for words in np.asarray(split_words(key, steps, self.envs)):
+            joint_action, decided = choose_actions(pool, policy, actor, words)
             outcome = self.step(np.asarray(joint_action))
-            env, timestep, truth = take_in(self.task.pool, decided.env, outcome, keys[number])
-            kept.append((actor.timestep, joint_action[:, 0], truth, decided.memory))
+            env, timestep, truth = take_in(pool, cast(HostState, decided.env), outcome, words)
+            kept.append((actor.timestep, joint_action, truth, decided.memory))
             actor = Actor(env, timestep, decided.memory)
         return actor, as_chunk(kept, actor.timestep, before)
 
@@ -126,7 +146,7 @@ class HostCollector:
         """One step of all environments."""
         outcome = self.environments.step(joint_action, self.following)
         self.seconds += float(outcome.seconds.sum())
-        for env in np.flatnonzero(outcome.ends):
+        for env in np.flatnonzero(outcome.ends).tolist():
             self.begun[env] += 1
             self.following[env] = self.episode_seed(env)
         return outcome
@@ -146,29 +166,34 @@ def play_on_host(policy: AbstractPolicy, task: HostTask, episodes: int, seed: in
     envs = min(episodes, SIDE_BY_SIDE)
     playing, clock = np.arange(envs), np.zeros(envs, np.int32)
     returns, lengths = np.zeros(episodes + envs), np.zeros(episodes + envs, int)
-    root = make_key(seed)
+    k_start, k_play = jax.random.split(make_key(seed))
+    root_words = np.asarray(jax.random.key_data(k_play))
     with open_environments(task, envs) as environments:
         seen = environments.start(np.array([episode_seed(seed, 0, int(number)) for number in playing]))
-        actor = start_host_actor(task.pool, policy, seen, jnp.zeros(envs, jnp.int32), jax.random.fold_in(root, episodes))
+        actor = start_host_actor(task.pool, policy, seen, jnp.zeros(envs, jnp.int32), k_start)
         while (playing < episodes).any():
-            keys = step_keys(root, playing, clock)
-            joint_action, decided = choose_actions(task.pool, policy, actor, keys)
+            words = np.asarray(episode_words(root_words, playing, clock))
+            joint_action, decided = choose_actions(task.pool, policy, actor, words)
             following = np.array([episode_seed(seed, 0, int(number)) for number in playing + envs])
             outcome = environments.step(np.asarray(joint_action), following)
             here = np.minimum(playing, episodes + np.arange(envs))  # those who are done write where nobody reads
             returns[here] += outcome.reward
             lengths[here] += 1
             playing, clock = playing + envs * outcome.ends, np.where(outcome.ends, 0, clock + 1).astype(np.int32)
-            env, timestep, _ = take_in(task.pool, decided.env, outcome, keys)
+            env, timestep, _ = take_in(task.pool, cast(HostState, decided.env), outcome, words)
             actor = Actor(env, timestep, decided.memory)
     return returns[:episodes].astype(np.float32), lengths[:episodes]
 
 
 @quick_jit
-def step_keys(root: Key[Array, ""], playing: Array, clock: Array) -> Key[Array, "envs 2"]:
+def episode_words(
+    root: UInt32[Array | np.ndarray, "words"],
+    playing: Int[Array | np.ndarray, "envs"],
+    clock: Int[Array | np.ndarray, "envs"],
+) -> UInt32[Array, "envs 2 words"]:
     """Keys that belong to an episode and its clock, wherever it is played."""
 
     def keys(number: Array, clock: Array) -> Array:
-        return jax.random.split(jax.random.fold_in(jax.random.fold_in(root, number), clock))
+        return jax.random.split(jax.random.fold_in(jax.random.fold_in(as_keys(root), number), clock))
 
-    return jax.vmap(keys)(playing, clock)
+    return jax.random.key_data(jax.vmap(keys)(jnp.asarray(playing), jnp.asarray(clock)))

@@ -1,0 +1,96 @@
+"""marl-aquarium as a task: prey are born and eaten while the learner, one of two predators, hunts.
+
+Needs ``pip install pettingzoo pygame moviepy==1.0.3`` and ``pip install --no-deps marl-aquarium``. From this folder:
+``openteam train aquarium:task gpl-q --import aquarium --steps 150_000 --out runs/aquarium``
+"""
+
+import random
+
+import numpy as np
+from marl_aquarium.env.aquarium import raw_env
+
+import openteam
+
+SIZE, ACTIONS, ME = 400, 8, "predator_0"
+
+
+class Aquarium(raw_env):
+    """The environment lists those who were there at the start. Newborn prey act too: here they are agents."""
+
+    def reset(self, seed=None, options=None):
+        """Its own reset does not use the seed."""
+        random.seed(seed)
+        told = super().reset(seed=seed, options=options)
+        self.agents = [one.id() for one in self.all_entities]
+        return told
+
+    def step(self, actions):
+        """After a step ``agents`` are those who live."""
+        told = super().step(actions)
+        self.agents = [] if any(told[3].values()) else [one.id() for one in self.all_entities]
+        return told
+
+    def close(self):
+        """Its own close ends the program."""
+
+
+def make(max_time_steps=200, prey_count=4, max_prey_count=6):
+    """Two predators; prey that replicate when they are old enough."""
+    return Aquarium(
+        render_mode="rgb_array", width=SIZE, height=SIZE, action_count=ACTIONS, fov_enabled=False, procreate=True,
+        keep_prey_count_constant=False, predator_count=2, prey_count=prey_count, max_prey_count=max_prey_count,
+        predator_observe_count=2, prey_observe_count=prey_count, prey_replication_age=60, catch_radius=60,
+        prey_view_distance=2 * SIZE, predator_view_distance=2 * SIZE, max_time_steps=max_time_steps,
+    )  # fmt: skip
+
+
+def offset(env, one, other):
+    """From one to the other, the shorter way around the torus, in units of half the tank."""
+    there = np.array([other.position.x - one.position.x, other.position.y - one.position.y])
+    return ((there + SIZE / 2) % SIZE - SIZE / 2) / (SIZE / 2)
+
+
+def entities(env):
+    """Everybody alive by id."""
+    return {one.id(): one for one in env.all_entities}
+
+
+def features(env, observations, one):
+    """Where somebody is and swims, seen from the learner, and what it is."""
+    here = entities(env)
+    other, me = here[one], here.get(ME, here[one])
+    return [*offset(env, me, other), other.velocity.x / 5, other.velocity.y / 5, one == ME, one.startswith("prey")]
+
+
+def shared(env, observations):
+    """The way to the nearest two prey."""
+    here = entities(env)
+    ways = [offset(env, here[ME], prey) for prey in env.prey] if ME in here else []
+    nearest = sorted(ways, key=np.linalg.norm)[:2]
+    return np.concatenate([[1, *way] for way in nearest] + [np.zeros(3)] * (2 - len(nearest)))
+
+
+class Resident:
+    """Prey swim one way for a while; the other predator swims to the nearest prey."""
+
+    def __init__(self):
+        self.way, self.left = 0, 0
+
+    def __call__(self, env, one, observation, rng):
+        """The action, one of eight directions."""
+        if one.startswith("predator") and env.prey:
+            me = entities(env)[one]
+            x, y = min((offset(env, me, prey) for prey in env.prey), key=np.linalg.norm)
+            return round(np.arctan2(x, -y) / (2 * np.pi / ACTIONS)) % ACTIONS  # action 0 is up, the others clockwise
+        if self.left == 0:
+            self.way, self.left = int(rng.integers(ACTIONS)), 20
+        self.left -= 1
+        return self.way
+
+
+def task():
+    """At most two predators and six prey."""
+    return openteam.HostTask(
+        "aquarium:make", ME, cap=8, features="aquarium:features", shared="aquarium:shared",
+        teammates=("aquarium:Resident",), name="aquarium",
+    )  # fmt: skip
