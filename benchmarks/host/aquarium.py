@@ -1,7 +1,7 @@
-"""marl-aquarium as a task: prey are born and eaten while the learner, one of two predators, hunts.
+"""marl-aquarium as a task: the learner is a fish in a shoal in which others are born and eaten.
 
 Needs ``pip install pettingzoo pygame moviepy==1.0.3`` and ``pip install --no-deps marl-aquarium``. From this folder:
-``openteam train aquarium:task gpl-q --import aquarium --steps 150_000 --out runs/aquarium``
+``openteam train aquarium:task gpl-q --import aquarium --steps 100_000 --out runs/aquarium``
 """
 
 import random
@@ -11,7 +11,7 @@ from marl_aquarium.env.aquarium import raw_env
 
 import openteam
 
-SIZE, ACTIONS, ME = 400, 8, "predator_0"
+SIZE, ACTIONS, ME = 600, 8, "prey_0"
 
 
 class Aquarium(raw_env):
@@ -34,13 +34,13 @@ class Aquarium(raw_env):
         """Its own close ends the program."""
 
 
-def make(max_time_steps=200, prey_count=4, max_prey_count=6):
-    """Two predators; prey that replicate when they are old enough."""
+def make(max_time_steps=300, prey_count=4, max_prey_count=6):
+    """A predator that chases prey, and prey that replicate when they are old enough and get a point per step."""
     return Aquarium(
         render_mode="rgb_array", width=SIZE, height=SIZE, action_count=ACTIONS, fov_enabled=False, procreate=True,
-        keep_prey_count_constant=False, predator_count=2, prey_count=prey_count, max_prey_count=max_prey_count,
-        predator_observe_count=2, prey_observe_count=prey_count, prey_replication_age=60, catch_radius=60,
-        prey_view_distance=2 * SIZE, predator_view_distance=2 * SIZE, max_time_steps=max_time_steps,
+        keep_prey_count_constant=False, predator_count=1, prey_count=prey_count, max_prey_count=max_prey_count,
+        predator_observe_count=1, prey_observe_count=prey_count, prey_view_distance=2 * SIZE,
+        predator_view_distance=2 * SIZE, max_time_steps=max_time_steps,
     )  # fmt: skip
 
 
@@ -63,15 +63,17 @@ def features(env, observations, one):
 
 
 def shared(env, observations):
-    """The way to the nearest two prey."""
+    """The way to the predator, and its direction."""
     here = entities(env)
-    ways = [offset(env, here[ME], prey) for prey in env.prey] if ME in here else []
-    nearest = sorted(ways, key=np.linalg.norm)[:2]
-    return np.concatenate([[1, *way] for way in nearest] + [np.zeros(3)] * (2 - len(nearest)))
+    if ME not in here or not env.predators:
+        return np.zeros(5)
+    way = offset(env, here[ME], env.predators[0])
+    far = np.linalg.norm(way)
+    return [*way, far, *(way / max(far, 1e-6))]
 
 
 class Resident:
-    """Prey swim one way for a while; the other predator swims to the nearest prey."""
+    """Prey swim one way for a while; the predator swims to the nearest prey."""
 
     def __init__(self):
         self.way, self.left = 0, 0
@@ -89,8 +91,8 @@ class Resident:
 
 
 def task():
-    """At most two predators and six prey."""
+    """At most a predator and six prey."""
     return openteam.HostTask(
-        "aquarium:make", ME, cap=8, features="aquarium:features", shared="aquarium:shared",
+        "aquarium:make", ME, cap=7, features="aquarium:features", shared="aquarium:shared",
         teammates=("aquarium:Resident",), name="aquarium",
     )  # fmt: skip

@@ -68,7 +68,9 @@ def build_host(given: HostTask, algorithm: str, changes: Sequence[str], prog: st
     only = HostOnly(given)
     task = tyro.cli(HostOnly, prog=prog, args=words[True], default=only, config=CONFIG).task if words[True] else given
     default = HostParts(task, make_algorithm(algorithm, task))
-    return tyro.cli(HostParts, prog=prog, args=words[False], default=default, config=CONFIG) if words[False] else default
+    return (
+        tyro.cli(HostParts, prog=prog, args=words[False], default=default, config=CONFIG) if words[False] else default
+    )
 
 
 def show_all_settings(run: Train) -> NoReturn:

@@ -14,7 +14,7 @@ import tyro
 from openteam.catalogue import catalogue, check_algorithm, check_task
 from openteam.commands.checks import check_new_run, check_policy
 from openteam.commands.count import Count
-from openteam.commands.flags import check_flags, parse_flags, split_changes
+from openteam.commands.flags import by_flag, check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports, command_line, split_imports
 from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import set_for_task, short_name
@@ -121,7 +121,8 @@ def parse(words: list[str]) -> Train:
     if "--help-all" in words:
         from openteam.commands.parts import show_all_settings
 
-        show_all_settings(default_of(task, algorithm))
+        learner = next((values[0] for flag, values in by_flag(words) if flag == "--learner" and values), None)
+        show_all_settings(dataclasses.replace(default_of(task, algorithm), learner=learner))
     command = f"openteam train {task} {algorithm}"
     if ":" not in task + algorithm:
         own = {field.name.replace("_", "-"): "" for field in dataclasses.fields(Train)} | {"import": ""}

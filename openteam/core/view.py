@@ -34,9 +34,7 @@ def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:
     return rows[jnp.where(index == 0, viewer, jnp.where(index == viewer, 0, index))]
 
 
-def teammates_views(
-    obs: Observation, arrived: Bool[Array, "slots"], previous_actions: Int[Array, "slots"]
-) -> View:
+def teammates_views(obs: Observation, arrived: Bool[Array, "slots"], previous_actions: Int[Array, "slots"]) -> View:
     """The views of everybody who sees everything, ``obs`` having a row per viewer: a newcomer is new to all, and all
     are new to it."""
     new = jax.vmap(viewer_first, (None, 0))(arrived, jnp.arange(len(arrived))) | arrived[:, None]

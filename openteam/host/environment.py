@@ -108,17 +108,28 @@ class Environment:
         everybodys = self.rewards(before, rewards)
         self.clock += 1
         over, ends = self.closes(terminations, truncations)
-        here = self.present_ids()
-        here += [one for one in self.cut_off(terminations, truncations) if ends and one not in here]
-        self.slots.seat(here)
-        self.previous_actions = np.where(self.slots.arrived, NO_ACTION, actions)
-        self.recruit(self.slots.arrived)
-        after = self.see(starts=False)
+        after = (
+            self.last_view(actions) if over else self.proceed(actions, self.cut_off(terminations, truncations, ends))
+        )
         now = self.start(next_seed) if ends else after
         return Outcome(
             np.float32(everybodys[0]), np.float32(not over), np.bool_(ends), actions, everybodys, after, now,
             np.float32(self.seconds),
         )  # fmt: skip
+
+    def proceed(self, actions: Int[np.ndarray, "slots"], cut: list[Id]) -> Seen:
+        """Where a step led, with those who were cut together with the episode."""
+        here = self.present_ids()
+        self.slots.seat(here + [one for one in cut if one not in here])
+        self.previous_actions = np.where(self.slots.arrived, NO_ACTION, actions)
+        self.recruit(self.slots.arrived)
+        return self.see(starts=False)
+
+    def last_view(self, actions: Int[np.ndarray, "slots"]) -> Seen:
+        """After the game is over nothing is expected, and the user's functions may have nobody left to describe: what
+        was seen last stands for it."""
+        nobody = np.zeros(self.sizes.slots, bool)
+        return self.seen._replace(new=nobody, arrived=nobody, starts=np.bool_(False), previous_actions=actions)
 
     def closes(self, terminations: Any, truncations: Any) -> tuple[bool, bool]:
         """Whether the game is over for the learner, and whether its episode ends."""
@@ -127,12 +138,12 @@ class Environment:
         over = terminated or (gone and not truncated)
         return over, over or truncated or self.clock >= self.settings.horizon
 
-    def cut_off(self, terminations: Any, truncations: Any) -> list[Id]:
+    def cut_off(self, terminations: Any, truncations: Any, ends: bool) -> list[Id]:
         """Teammates whose observation came with the end of the episode: they are part of where it led.
 
         Who left in the same step is truncated, too; an environment may say so with ``present`` in its info.
         """
-        cut = [one for one in self.observations if truncations.get(one) and not terminations.get(one)]
+        cut = [one for one in self.observations if ends and truncations.get(one) and not terminations.get(one)]
         return [one for one in cut if one != self.learner and self.infos.get(one, {}).get("present", True)]
 
     def present_ids(self) -> list[Id]:
@@ -169,7 +180,9 @@ class Environment:
             action = self.policies[slot](self.env, one, self.observations.get(one), self.rng)
             action = int(action) - self.actions_of(one)[1]
         if not 0 <= action < self.actions_of(one)[0]:
-            raise UserError(f"The teammate {name} chose action {action} for {one}, which has {self.actions_of(one)[0]}.")
+            raise UserError(
+                f"The teammate {name} chose action {action} for {one}, which has {self.actions_of(one)[0]}."
+            )
         return action
 
     def named(self, actions: Int[np.ndarray, "slots"]) -> dict[Id, int]:
@@ -198,19 +211,16 @@ class Environment:
             agents[slot], legal[slot] = self.checked("features", self.row(one), sizes.features), self.legal(one)
             if slot and self.sees is not None:
                 visible[slot] = bool(self.call("sees", self.settings.sees, self.sees, one))
-        self.last_row = agents[0]
         shared = self.checked("shared", self.shared_row(), sizes.shared)
         new = slots.meet(visible)
-        return Seen(
+        self.seen = Seen(
             agents, shared, slots.present, visible, new, slots.arrived, legal, self.types.copy(), np.bool_(starts),
             self.previous_actions.astype(np.int32),
         )  # fmt: skip
+        return self.seen
 
     def row(self, one: Id) -> Float[np.ndarray, "feat"]:
-        """The features of an agent: by the user's function, or its own observation. Of a learner that is gone, the last."""
-        gone = one == self.learner and one not in self.env.agents and one not in self.observations
-        if gone:
-            return self.last_row
+        """An agent's features, by the user's function or its own observation."""
         if self.features is not None:
             return self.call("features", self.settings.features, self.features, self.observations, one, numbers=True)
         if one not in self.observations:

@@ -74,18 +74,21 @@ class Process:
 
     def __init__(self, settings: HostSettings, sizes: Sizes, count: int, whose: str):
         self.whose = whose
-        self.process = subprocess.Popen(
+        self.process: Any = subprocess.Popen(
             [sys.executable, "-c", COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             start_new_session=True,  # so that Ctrl-C reaches only us
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
-        self.ask("open", list(sys.path), settings, sizes, count)
-        self.answer()
+        try:
+            self.ask("open", list(sys.path), settings, sizes, count)
+            self.answer()
+        except BaseException:
+            self.close()
+            raise
 
     def ask(self, verb: str, *arguments: Any) -> None:
         """Tell it what to do."""
         try:
-            assert self.process.stdin is not None
             pickle.dump((verb, arguments), self.process.stdin, pickle.HIGHEST_PROTOCOL)
             self.process.stdin.flush()
         except OSError:  # it died; its answer says why
@@ -94,7 +97,6 @@ class Process:
     def answer(self) -> Any:
         """What it did. Raises what went wrong there."""
         try:
-            assert self.process.stdout is not None
             told = pickle.load(self.process.stdout)
         except (EOFError, pickle.UnpicklingError):
             code = self.process.wait()
@@ -109,15 +111,14 @@ class Process:
 
     def close(self) -> None:
         """Let it end by itself, or end it."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.process.stdout.close()
 
 
 def processes_for(wanted: int | None, envs: int) -> int:

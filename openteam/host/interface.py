@@ -22,8 +22,8 @@ def check_interface(env: Any, name: str) -> None:
     if [part for part in missing if part != "agents"]:  # which some have only after the first reset
         raise UserError(
             f"{name} made a {type(env).__name__}, which has no {', '.join(missing)}. An environment has agents, "
-            "reset(seed), step(actions) and action_space(id), as PettingZoo's ParallelEnv; docs/your-own-environment.md "
-            "shows one."
+            "reset(seed), step(actions) and action_space(id), as PettingZoo's ParallelEnv has; "
+            "docs/your-own-environment.md shows one."
         )
 
 

@@ -1,4 +1,4 @@
-"""What an environment tells at each step, as arrays of one size for all: of one environment, or stacked over several."""
+"""What an environment tells at each step, as arrays of one size: of one environment, or stacked over several."""
 
 from __future__ import annotations
 

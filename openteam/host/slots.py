@@ -23,6 +23,10 @@ class Slots:
 
     def seat(self, present: Sequence[Id], *, first: bool = False) -> None:
         """Let those go who are not present any more, and give newcomers a slot. Ends with who is there now."""
+        if len(set(present)) < len(present):
+            raise UserError(
+                f"`agents` names somebody twice: {', '.join(map(str, present))}. An id stands for one agent."
+            )
         here = {*present, self.ids[0]}
         self.ids = [one if one in here else None for one in self.ids]
         self.arrived = np.full(len(self.ids), first)

@@ -15,10 +15,9 @@ MASK = "action_mask"
 
 def actions_of(space: Any, who: object) -> tuple[int, int]:
     """How many actions there are and the number of the first one, of a Discrete space or a plain whole number."""
-    if isinstance(space, (int, np.integer)) and not isinstance(space, bool) and space > 0:
-        return int(space), 0
-    if hasattr(space, "n") and np.ndim(space.n) == 0 and not hasattr(space, "nvec") and type(space).__name__ != "Text":
-        return int(space.n), int(getattr(space, "start", 0))
+    count = getattr(space, "n", space) if getattr(space, "shape", ()) == () else None  # MultiBinary has an n, too
+    if isinstance(count, (int, np.integer)) and not isinstance(count, bool) and count > 0:
+        return int(count), int(getattr(space, "start", 0))
     raise UserError(
         f"The actions of {who} are {space}, and openteam chooses among a number of actions: action_space must return "
         "a Discrete space or a whole number. Wrap the environment so that each number stands for one of its actions."
@@ -48,8 +47,9 @@ def flatten(observation: Any, space: Any, who: object) -> Float[np.ndarray, "fea
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
     if isinstance(observation, tuple) and spaces:
         return np.concatenate([flatten(part, one, who) for part, one in zip(observation, spaces, strict=True)])
-    if hasattr(space, "n") and np.ndim(observation) == 0 and np.ndim(space.n) == 0:
-        return (np.arange(int(space.n)) == int(observation) - int(getattr(space, "start", 0))).astype(np.float32)
+    if hasattr(space, "n") and np.ndim(observation) == 0:
+        chosen = np.asarray(observation, int) - int(getattr(space, "start", 0))
+        return (np.arange(int(space.n)) == chosen).astype(np.float32)
     try:
         return np.asarray(observation, np.float32).ravel()
     except (TypeError, ValueError):

@@ -58,7 +58,7 @@ class HostTask(AbstractChecked):
     shared: str | None = eqx.field(static=True, default=None)
     """``shared(env, observations)``: the numbers that concern all agents. By default none."""
     present: str | None = eqx.field(static=True, default=None)
-    """``present(env, id)``: whether an agent in ``env.agents`` is really there, for environments that list everybody."""
+    """``present(env, id)``: whether an agent in ``env.agents`` is really there, if everybody stays listed."""
     sees: str | None = eqx.field(static=True, default=None)
     """``sees(env, id)``: whether the learner sees an agent that is there. By default it sees everybody."""
     teammates: tuple[str, ...] = eqx.field(static=True, default=())
@@ -82,7 +82,9 @@ class HostTask(AbstractChecked):
             if value is not None and value < 1:
                 raise UserError(f"HostTask's {name} must be at least 1; got {value}.")
         if sum(map(bool, (self.teammates, self.taken, self.pool))) > 1:
-            raise UserError("Teammates act by functions (teammates), by policies (pool) or by themselves (taken): choose one.")
+            raise UserError(
+                "Teammates act by functions (teammates), by policies (pool) or by themselves (taken): choose one."
+            )
         for name in self.settings.names:
             check_function(name)
         for family in self.pool.families if self.pool is not None else ():

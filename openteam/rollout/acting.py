@@ -12,8 +12,7 @@ from jaxtyping import Array, Key, PyTree
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, TimeStep, Truth
-from openteam.host.state import HostState
-from openteam.task import EnvState, Task
+from openteam.task import Task
 
 
 class Actor(eqx.Module):
@@ -23,7 +22,7 @@ class Actor(eqx.Module):
     learner: one agent per environment, or in joint training everybody.
     """
 
-    env: EnvState | HostState
+    env: Any  # an EnvState, or a HostState
     timestep: TimeStep
     memory: PyTree[Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -49,11 +49,19 @@ def start_host_actor(
 def blank_seen(sizes: Sizes, envs: int) -> Seen:
     """The arrays of ``Seen`` before there is anything to see."""
     slots = (envs, sizes.slots)
+    nobody, nothing = np.zeros(slots, bool), np.zeros(slots, np.int32)
     return Seen(
-        np.zeros((*slots, sizes.features), np.float32), np.zeros((envs, sizes.shared), np.float32),
-        *(np.zeros(slots, bool) for _ in range(4)), np.zeros((*slots, sizes.actions), bool),
-        np.zeros(slots, np.int32), np.zeros(envs, bool), np.zeros(slots, np.int32),
-    )  # fmt: skip
+        agents=np.zeros((*slots, sizes.features), np.float32),
+        shared=np.zeros((envs, sizes.shared), np.float32),
+        present=nobody,
+        visible=nobody,
+        new=nobody,
+        arrived=nobody,
+        legal=np.zeros((*slots, sizes.actions), bool),
+        types=nothing,
+        starts=np.zeros(envs, bool),
+        previous_actions=nothing,
+    )
 
 
 Words = UInt32[Array | np.ndarray, "envs 2 words"]
@@ -65,7 +73,7 @@ def choose_actions(
     pool: Pool | None, policy: AbstractPolicy, actor: Actor, words: Words
 ) -> tuple[Int[Array, "envs slots"], Actor]:
     """The joint action, NO_ACTION where the environment's side decides, and the actor that remembers it."""
-    state, keys = cast(HostState, actor.env), as_keys(words)
+    state, keys = actor.env, as_keys(words)
     actions, memory = jax.vmap(policy.act)(keys[:, 0], actor.memory, actor.timestep.view)
     if pool is None:
         others, remembered = jnp.full_like(state.type_ids, NO_ACTION), state.memory
@@ -73,13 +81,13 @@ def choose_actions(
         act = jax.vmap(lambda key, *one: teammates_act(pool, jax.random.fold_in(key, TEAM), *one))
         others, remembered = act(keys[:, 1], state.seen, state.type_ids, state.memory)
     joint_action = jnp.asarray(others, jnp.int32).at[:, 0].set(actions)
-    return joint_action, Actor(HostState(state.seen, state.type_ids, remembered, state.episodes), actor.timestep, memory)
+    return joint_action, Actor(
+        HostState(state.seen, state.type_ids, remembered, state.episodes), actor.timestep, memory
+    )
 
 
 @quick_jit
-def take_in(
-    pool: Pool | None, state: HostState, outcome: Outcome, words: Words
-) -> tuple[HostState, TimeStep, Truth]:
+def take_in(pool: Pool | None, state: HostState, outcome: Outcome, words: Words) -> tuple[HostState, TimeStep, Truth]:
     """What a step of all environments means."""
     outcome = jax.tree.map(jnp.asarray, outcome)
     k_types = jax.vmap(lambda key: jax.random.fold_in(key, TYPES))(as_keys(words)[:, 1])
@@ -88,7 +96,7 @@ def take_in(
 
 def as_keys(words: UInt32[Array | np.ndarray, "*keys words"]) -> Key[Array, "*keys"]:
     """The keys again."""
-    return jax.random.wrap_key_data(words, impl=jax.random.key_impl(make_key(0)))
+    return jax.random.wrap_key_data(jnp.asarray(words), impl=jax.random.key_impl(make_key(0)))
 
 
 def as_chunk(steps: list[tuple[TimeStep, Array, Truth, Any]], last: TimeStep, before: Any) -> Chunk:
@@ -137,7 +145,7 @@ class HostCollector:
         for words in np.asarray(split_words(key, steps, self.envs)):
             joint_action, decided = choose_actions(pool, policy, actor, words)
             outcome = self.step(np.asarray(joint_action))
-            env, timestep, truth = take_in(pool, cast(HostState, decided.env), outcome, words)
+            env, timestep, truth = take_in(pool, decided.env, outcome, words)
             kept.append((actor.timestep, joint_action, truth, decided.memory))
             actor = Actor(env, timestep, decided.memory)
         return actor, as_chunk(kept, actor.timestep, before)
@@ -180,7 +188,7 @@ def play_on_host(policy: AbstractPolicy, task: HostTask, episodes: int, seed: in
             returns[here] += outcome.reward
             lengths[here] += 1
             playing, clock = playing + envs * outcome.ends, np.where(outcome.ends, 0, clock + 1).astype(np.int32)
-            env, timestep, _ = take_in(task.pool, cast(HostState, decided.env), outcome, words)
+            env, timestep, _ = take_in(task.pool, decided.env, outcome, words)
             actor = Actor(env, timestep, decided.memory)
     return returns[:episodes].astype(np.float32), lengths[:episodes]
 

@@ -40,7 +40,9 @@ def check_openness(
     """Raise an ``AssertionError`` at the first rule of ``AbstractOpenness`` that ``openness`` breaks."""
     where, slots = type(openness).__name__, openness.slots
     if not isinstance(slots, int) or slots < 1:
-        raise AssertionError(f"{where}: slots is {slots!r}; expected how many agents there can be, the learner included.")
+        raise AssertionError(
+            f"{where}: slots is {slots!r}; expected how many agents there can be, the learner included."
+        )
     key = jax.random.key(0)
     state, present = jax.eval_shape(openness.start, key)
     bodies = jax.eval_shape(lambda: first_bodies(world, jax.random.key(0), jnp.ones(slots, bool)))
@@ -49,10 +51,25 @@ def check_openness(
         if found.shape != (slots,) or found.dtype != bool:
             raise AssertionError(f"{where}: {what} is {describe(found)}; expected bool[{slots}], an entry per slot.")
     same_structure(f"{where}: step", state, after)
-    play = jax.vmap(partial(play_one, openness, world, -(-steps // GAMES)))
-    keys = jax.random.split(jax.random.key(seed), GAMES)
-    kept = jax.jit(play, compiler_options=QUICK)(keys)
-    report({rule: jnp.moveaxis(each, 0, -1) for rule, each in kept.items()}, RULES, where)
+    k_start, k_play = jax.random.split(jax.random.key(seed))
+    play = jax.jit(partial(play_all, openness, world), compiler_options=QUICK)
+    at_start, later = play(
+        jax.random.split(k_start, (GAMES, 2)), jax.random.split(k_play, (-(-steps // GAMES), GAMES, 4))
+    )
+    report(at_start, RULES, where)
+    report(later, RULES, where)
+
+
+def play_all(
+    openness: AbstractOpenness,
+    world: AbstractWorld[Any] | None,
+    first_keys: Key[Array, "games 2"],
+    keys: Key[Array, "time games 4"],
+) -> Any:
+    """Games at random; which rules were kept at the start and in every step."""
+    carry, first = jax.vmap(partial(begin, openness, world))(first_keys)
+    step = jax.vmap(partial(go_on, openness, world))
+    return first, jax.lax.scan(lambda carry, keys: step(carry, keys), carry, keys)[1]
 
 
 def first_bodies(world: AbstractWorld[Any] | None, key: Key[Array, ""], present: Bool[Array, "slots"]) -> Any:
@@ -60,34 +77,35 @@ def first_bodies(world: AbstractWorld[Any] | None, key: Key[Array, ""], present:
     return Bodies(present) if world is None else world.start(key, present)
 
 
-def play_one(openness: AbstractOpenness, world: AbstractWorld[Any] | None, steps: int, key: Key[Array, ""]) -> Any:
-    """One game at random; which rules were kept, the start first."""
-    k_start, k_world, k_play = jax.random.split(key, 3)
-    state, present = openness.start(jax.random.clone(k_start))
-    again = openness.start(k_start)
-    bodies = first_bodies(world, k_world, present)
-    true = jnp.ones((), bool)
-    first = {"learner": present[0], "leaves": true, "joins": true, "repeats": equal((state, present), again)}
+Carry = tuple[Any, Any]  # the state of the process, and what it may look at
 
-    def step(carry: tuple[Any, Any], key: Array) -> tuple[tuple[Any, Any], dict[str, Array]]:
-        state, bodies = carry
-        k_step, k_world, k_act, k_admit = jax.random.split(key, 4)
-        if world is not None:
-            actions = jax.random.randint(k_act, bodies.present.shape, 0, world.actions)
-            bodies, _, _ = world.step(k_world, bodies, actions)
-        present = bodies.present
-        after, leaving, joining = openness.step(jax.random.clone(k_step), state, bodies)
-        kept = {
-            "learner": ~leaving[0] & ~joining[0],
-            "leaves": ~(leaving & ~present).any(),
-            "joins": ~(joining & present & ~leaving).any(),
-            "repeats": equal((after, leaving, joining), openness.step(k_step, state, bodies)),
-        }
-        if world is None:
-            bodies = Bodies((present & ~leaving) | joining)
-        else:
-            bodies = world.admit(k_admit, world.dismiss(bodies, leaving), joining)
-        return (after, bodies), kept
 
-    kept = jax.lax.scan(step, (state, bodies), jax.random.split(k_play, steps))[1]
-    return {rule: jnp.concatenate([first[rule][None], kept[rule]]) for rule in RULES}
+def begin(
+    openness: AbstractOpenness, world: AbstractWorld[Any] | None, keys: Key[Array, "2"]
+) -> tuple[Carry, dict[str, Bool[Array, ""]]]:
+    """The start of a game."""
+    k_start, k_world = keys
+    (state, present), again = (openness.start(jax.random.clone(k_start)) for _ in range(2))
+    kept = {"learner": present[0], "repeats": equal((state, present), again)}
+    return (state, first_bodies(world, k_world, present)), kept
+
+
+def go_on(
+    openness: AbstractOpenness, world: AbstractWorld[Any] | None, carry: Carry, keys: Key[Array, "4"]
+) -> tuple[Carry, dict[str, Bool[Array, ""]]]:
+    """A step of a game, in which everybody acts at random."""
+    (state, bodies), (k_step, k_world, k_act, k_admit) = carry, keys
+    if world is not None:
+        actions = jax.random.randint(k_act, bodies.present.shape, 0, world.actions)
+        bodies, _, _ = world.step(k_world, bodies, actions)
+    present = bodies.present
+    (after, leaving, joining), again = (openness.step(jax.random.clone(k_step), state, bodies) for _ in range(2))
+    kept = {
+        "learner": ~leaving[0] & ~joining[0],
+        "leaves": ~(leaving & ~present).any(),
+        "joins": ~(joining & present & ~leaving).any(),
+        "repeats": equal((after, leaving, joining), again),
+    }
+    if world is None:
+        return (after, Bodies((present & ~leaving) | joining)), kept
+    return (after, world.admit(k_admit, world.dismiss(bodies, leaving), joining)), kept

@@ -94,11 +94,11 @@ def try_once(policy: AbstractPolicy, spec: Spec, slots: int, key: Key[Array, ""]
     memory = policy.decide(k_now, policy.decide(k_before, policy.start(slots), first).memory, then).memory
     new = eqx.tree_at(lambda v: v.new, then, jnp.arange(slots) == min(1, slots - 1))
     elsewhere = jax.random.normal(k_noise, then.obs.agents.shape)
-    hidden = eqx.tree_at(
-        lambda v: v.obs.agents, then, jnp.where(then.obs.visible[:, None], then.obs.agents, elsewhere)
-    )
+    hidden = eqx.tree_at(lambda v: v.obs.agents, then, jnp.where(then.obs.visible[:, None], then.obs.agents, elsewhere))
     usual = decide(memory, then)
-    numbers = [leaf for leaf in jax.tree.leaves((usual.explanation, usual.memory)) if jnp.issubdtype(leaf, jnp.floating)]
+    numbers = [
+        leaf for leaf in jax.tree.leaves((usual.explanation, usual.memory)) if jnp.issubdtype(leaf, jnp.floating)
+    ]
     return {
         "actions": (usual.action >= 0) & (usual.action < spec.actions),
         "finite": jnp.stack([jnp.isfinite(leaf).all() for leaf in [*numbers, jnp.zeros(())]]).all(),

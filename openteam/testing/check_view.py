@@ -30,16 +30,16 @@ RULES = {
 }
 
 
-def check_view(
-    view: AbstractView, world: AbstractWorld[Any], slots: int = 4, steps: int = 400, seed: int = 0
-) -> None:
+def check_view(view: AbstractView, world: AbstractWorld[Any], slots: int = 4, steps: int = 400, seed: int = 0) -> None:
     """Raise an ``AssertionError`` at the first rule of ``AbstractView`` that ``view`` breaks in a world."""
     where = f"{type(view).__name__} of {type(world).__name__}"
     world.check(slots)
     check_shapes(view, world, slots, where)
-    play = jax.vmap(partial(play_one, view, world, slots, -(-steps // GAMES)))
-    kept, rows, visible = jax.jit(play, compiler_options=QUICK)(jax.random.split(jax.random.key(seed), GAMES))
-    report({rule: jnp.moveaxis(each, 0, -1) for rule, each in kept.items()}, RULES, where)
+    k_start, k_play = jax.random.split(jax.random.key(seed))
+    play = jax.jit(partial(play_all, view, world, slots), compiler_options=QUICK)
+    keys = jax.random.split(k_play, (-(-steps // GAMES), GAMES, 4 + slots))
+    kept, rows, visible = play(jax.random.split(k_start, (GAMES, 2)), keys)
+    report(kept, RULES, where)
     hidden = np.asarray(rows)[~np.asarray(visible)]
     different = (hidden != hidden[:1]).any(-1)
     if different.any():
@@ -68,23 +68,32 @@ def check_shapes(view: AbstractView, world: AbstractWorld[Any], slots: int, wher
             raise AssertionError(f"{where}: `{what}` is {describe(found)}; expected {wanted}.")
 
 
-def play_one(view: AbstractView, world: AbstractWorld[Any], slots: int, steps: int, key: Key[Array, ""]) -> Any:
-    """One game at random in which others come and go, seen by everybody; which rules were kept, and all rows."""
-    k_team, k_start, k_play = jax.random.split(key, 3)
-    team = (jax.random.uniform(k_team, (slots,)) < 0.7).at[0].set(True)
+def play_all(
+    view: AbstractView,
+    world: AbstractWorld[Any],
+    slots: int,
+    first_keys: Key[Array, "games 2"],
+    keys: Key[Array, "time games keys"],
+) -> Any:
+    """Games at random, seen by everybody; which rules were kept, and all rows."""
 
-    def step(state: Any, key: Array) -> tuple[Any, Any]:
-        k_view, k_act, k_step, k_open, k_admit = jax.random.split(key, 5)
-        kept = jax.vmap(lambda viewer, k: look(view, world, state, viewer, k))(
-            jnp.arange(slots), jax.random.split(k_view, slots)
-        )
-        after, _, _ = world.step(k_step, state, jax.random.randint(k_act, (slots,), 0, world.actions))
-        change = (jax.random.uniform(k_open, (slots,)) < 0.2).at[0].set(False)
-        dismissed = world.dismiss(after, change & after.present)
-        return world.admit(k_admit, dismissed, change & ~after.present), kept
+    def begin(keys: Array) -> Any:
+        return world.start(keys[1], (jax.random.uniform(keys[0], (slots,)) < 0.7).at[0].set(True))
 
-    kept, rows, visible = jax.lax.scan(step, world.start(k_start, team), jax.random.split(k_play, steps))[1]
-    return {rule: each.all(-1) for rule, each in kept.items()}, rows, visible
+    step = jax.vmap(partial(go_on, view, world))
+    return jax.lax.scan(lambda state, keys: step(state, keys), jax.vmap(begin)(first_keys), keys)[1]
+
+
+def go_on(view: AbstractView, world: AbstractWorld[Any], state: Any, keys: Key[Array, "keys"]) -> tuple[Any, Any]:
+    """Everybody looks, then acts at random; teammates come and go."""
+    k_act, k_step, k_open, k_admit = keys[:4]
+    slots = len(state.present)
+    kept, rows, visible = jax.vmap(lambda viewer, k: look(view, world, state, viewer, k))(jnp.arange(slots), keys[4:])
+    after, _, _ = world.step(k_step, state, jax.random.randint(k_act, (slots,), 0, world.actions))
+    change = (jax.random.uniform(k_open, (slots,)) < 0.2).at[0].set(False)
+    dismissed = world.dismiss(after, change & after.present)
+    after = world.admit(k_admit, dismissed, change & ~after.present)
+    return after, ({rule: each.all() for rule, each in kept.items()}, rows, visible)
 
 
 def look(view: AbstractView, world: AbstractWorld[Any], state: Any, viewer: Array, key: Key[Array, ""]) -> Any:

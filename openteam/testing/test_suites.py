@@ -44,7 +44,7 @@ class Numbers(openteam.Closed):
 @pytest.mark.parametrize(
     ("openness", "message"),
     [
-        (Deserter(), r"Deserter: the learner, slot 0.* First seen at step 1 of game 0"),
+        (Deserter(), r"Deserter: the learner, slot 0.* First seen at step 0 of game 0"),
         (Ghosts(), r"somebody joins a slot that is taken"),
         (Numbers(), r"leaving is int32\[2\]; expected bool\[2\]"),
     ],

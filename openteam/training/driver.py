@@ -21,14 +21,15 @@ from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
 from openteam.host.calling import HostError
 from openteam.host.task import HostTask
+from openteam.storage.classes import import_flags
 from openteam.storage.creation import check_free, staged
 from openteam.storage.lock import alone_in
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.writing import WriteError
 from openteam.task import Task
 from openteam.training.evaluator import evaluate_checkpoint
-from openteam.training.loop import Carry
 from openteam.training.host_program import HostProgram
+from openteam.training.loop import Carry
 from openteam.training.program import Program
 from openteam.training.recorder import Recorder
 from openteam.training.resuming import is_done
@@ -102,10 +103,17 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
         except (WriteError, HostError) as error:
             where = folders[0].path if len(folders) == 1 else folders[0].path.parent
             mended = "it can be written again" if isinstance(error, WriteError) else "that is mended"
+            again = " ".join(["openteam resume", shlex.quote(str(where)), *imports_of(recorders[0].spec)])
             raise UserError(
-                f"{error} What was written before stays as it was. Once {mended}, go on with: "
-                f"openteam resume {shlex.quote(str(where))}"
+                f"{error} What was written before stays as it was. Once {mended}, go on with: {again}"
             ) from None
+
+
+def imports_of(spec: RunSpec) -> list[str]:
+    """The flags that a command needs for an environment in plain Python."""
+    names = spec.task.settings.names if isinstance(spec.task, HostTask) else []
+    modules = dict.fromkeys(name.partition(":")[0] for name in names)
+    return [import_flags(modules)] if modules else []
 
 
 def program_of(specs: Sequence[RunSpec]) -> Program | HostProgram:
@@ -190,7 +198,9 @@ def write_states(program: Program | HostProgram, recorders: Sequence[Recorder], 
         recorder.state(one, updates)
 
 
-def check_finite(program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]) -> None:
+def check_finite(
+    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]
+) -> None:
     """Stop at the first number that is not finite; what is on disk stays as it was."""
     for number, (recorder, one) in enumerate(zip(recorders, program.split(carry), strict=True)):
         bad = [name for name, value in sums.items() if not np.isfinite(value[number])]
@@ -205,6 +215,7 @@ def check_finite(program: Program | HostProgram, recorders: Sequence[Recorder], 
 def mean_metrics(sums: dict[str, Any], count: int) -> dict[str, float | None]:
     """Means per update, and the mean return of the episodes that ended."""
     metrics: dict[str, float | None] = {name: float(value) / count for name, value in sums.items()}
-    episodes, total = float(sums["episodes"]), float(sums["return_sum"])
+    counted = {name: float(sums[name]) for name in ("episodes", "environment_seconds") if name in sums}
+    episodes, total = counted["episodes"], float(sums["return_sum"])
     del metrics["return_sum"]
-    return metrics | {"episodes": episodes, "return": total / episodes if episodes else None}
+    return metrics | counted | {"return": total / episodes if episodes else None}

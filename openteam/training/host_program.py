@@ -79,7 +79,7 @@ class HostProgram:
             "begin new episodes. Everything that was learned is as it was.",
             stacklevel=2,
         )
-        begun = np.asarray(carry.actor.env.episodes)  # pyright: ignore[reportAttributeAccessIssue]
+        begun = np.asarray(carry.actor.env.episodes)
         fresh = start_carry(
             self.task, self.spec.learner, jax.random.fold_in(self.root, START), self.open(begun), jnp.asarray(begun + 1)
         )
@@ -134,4 +134,3 @@ def check_alone(specs: Sequence[RunSpec]) -> None:
             f"{type(learner).__name__} acts for everybody in a team, and in '{task.name}', an environment in plain "
             "Python, the learner is one agent. Choose an algorithm that learns for one, such as gpl-q or ppo."
         )
-
