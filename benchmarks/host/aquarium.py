@@ -4,10 +4,12 @@ Needs ``pip install pettingzoo pygame moviepy==1.0.3`` and ``pip install --no-de
 ``openteam train aquarium:task gpl-q --import aquarium --steps 100_000 --out runs/aquarium``
 """
 
+import contextlib
 import random
 
 import numpy as np
 from marl_aquarium.env.aquarium import raw_env
+from marl_aquarium.env.prey import Prey
 
 import openteam
 
@@ -15,20 +17,34 @@ SIZE, ACTIONS, ME = 600, 8, "prey_0"
 
 
 class Aquarium(raw_env):
-    """The environment lists those who were there at the start. Newborn prey act too: here they are agents."""
+    """The environment lists those who were there at the start. Newborn prey act too: here they are agents.
+
+    It keeps random numbers and the next id outside of itself, where several in one process would share them. Here each
+    has its own.
+    """
 
     def reset(self, seed=None, options=None):
         """Its own reset does not use the seed."""
-        random.seed(seed)
-        told = super().reset(seed=seed, options=options)
+        self.chance, self.born = random.Random(seed).getstate(), 0
+        with self.alone():
+            told = super().reset(seed=seed, options=options)
         self.agents = [one.id() for one in self.all_entities]
         return told
 
     def step(self, actions):
         """After a step ``agents`` are those who live."""
-        told = super().step(actions)
+        with self.alone():
+            told = super().step(actions)
         self.agents = [] if any(told[3].values()) else [one.id() for one in self.all_entities]
         return told
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Put what is shared to where this environment left it."""
+        random.setstate(self.chance)
+        Prey.identifier = self.born
+        yield
+        self.chance, self.born = random.getstate(), Prey.identifier
 
     def close(self):
         """Its own close ends the program."""

@@ -6,6 +6,7 @@ the first violation with an ``AssertionError`` that says what was found, what is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,22 +33,38 @@ def check_host(task: HostTask, steps: int = 300) -> None:
             f"{where}: two seeds gave the same {steps} steps. If something in it is random, reset(seed) must use the "
             "seed: self.rng = np.random.default_rng(seed)."
         )
+    if not same(first, beside_another(task, steps)):
+        raise AssertionError(
+            f"{where}: it plays otherwise while another one plays in the same process. It keeps something in a module "
+            "or a class, such as a counter or np.random: keep it in the object, as self.rng = "
+            "np.random.default_rng(seed)."
+        )
     check_ends(first, where, task.horizon)
     check_flags(task, steps)
 
 
 def play(task: HostTask, seed: int, steps: int, *, given: bool = False) -> list[Any]:
     """A game at random: what was seen first, and every step. ``given`` has teammates act by numbers from here."""
+    return list(playing(task, seed, steps, given))
+
+
+def beside_another(task: HostTask, steps: int) -> list[Any]:
+    """The same game while one with another seed is played in turn with it."""
+    return [told for told, _ in zip(playing(task, SEED, steps), playing(task, SEED + 1, steps), strict=True)]
+
+
+def playing(task: HostTask, seed: int, steps: int, given: bool = False) -> Iterator[Any]:
+    """A game, step by step."""
     environment, rng = Environment(task.settings, task.sizes), np.random.default_rng(SEED)
-    told: list[Any] = [environment.start(seed)]
     try:
-        now = told[0]
+        seen = environment.start(seed)
+        yield seen
         for number in range(steps):
-            drawn = np.array([rng.choice(np.flatnonzero(legal)) for legal in now.legal], np.int32)
+            drawn = np.array([rng.choice(np.flatnonzero(legal)) for legal in seen.legal], np.int32)
             joint_action = np.where((np.arange(task.slots) == 0) | given, drawn, NO_ACTION)
-            told.append(environment.step(joint_action, seed + 10_000 + number))
-            now = told[-1].now
-        return told
+            outcome = environment.step(joint_action, seed + 10_000 + number)
+            yield outcome
+            seen = outcome.now
     finally:
         environment.close()
 

@@ -44,6 +44,19 @@ class Unseeded(Walk):
         return random.random()
 
 
+class Entangled(Walk):
+    """One generator for all of them."""
+
+    shared = None
+
+    def reset(self, seed=None):
+        Entangled.shared = np.random.default_rng(seed)
+        return super().reset(seed)
+
+    def draw(self):
+        return Entangled.shared.normal()
+
+
 class Fixed(Walk):
     def reset(self, seed=None):
         return super().reset(7)
@@ -87,6 +100,7 @@ def test_an_environment_that_can_be_learned_in_passes():
         (Unpaid, "step gave the learner, me, no reward"),
         (Hasty, "every episode ended after one step"),
         (Twice, "`agents` names somebody twice"),
+        (Entangled, "it plays otherwise while another one plays in the same process"),
         (Fixed, "two seeds gave the same 60 steps"),
         (Frozen, "the learner's features never changed"),
     ],
