@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from openteam.core.world import AbstractWorld, AbstractWorldState
     from openteam.drawing.record import Recording, write_gif
     from openteam.errors import UserError
+    from openteam.host.task import HostSplit, HostTask
     from openteam.models.actor_critic import FlatNetworks, SetNetworks
     from openteam.models.agent import AgentModelSizes
     from openteam.models.attention_head import AttentionHead
@@ -96,6 +97,8 @@ __all__ = [
     "Foraging",
     "FortAttack",
     "FullView",
+    "HostSplit",
+    "HostTask",
     "Hunters",
     "Learned",
     "LearnedPrey",
@@ -175,6 +178,7 @@ _HOMES = {
         "core.world": "AbstractWorld AbstractWorldState",
         "drawing.record": "Recording write_gif",
         "errors": "UserError",
+        "host.task": "HostSplit HostTask",
         "models.actor_critic": "FlatNetworks SetNetworks",
         "models.agent": "AgentModelSizes",
         "models.attention_head": "AttentionHead",

@@ -24,7 +24,8 @@ from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.drawing.record import Recording, check_recording_path, record_all, write_recordings
 from openteam.errors import UserError, check_seed
-from openteam.registry import make, make_algorithm, short_name
+from openteam.host.task import HostTask, compiled
+from openteam.registry import make_algorithm, make_any, short_name
 from openteam.rollout.episodes import Episodes
 from openteam.rollout.episodes import evaluate as play_episodes
 from openteam.storage import policies
@@ -54,7 +55,7 @@ class Run:
         return self.folder.path
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Task | HostTask:
         return self.folder.build("task")
 
     @property
@@ -89,7 +90,7 @@ Player = AbstractPolicy | Run | Path | str
 
 
 def train(
-    task: Task | str,
+    task: Task | HostTask | str,
     learner: AbstractLearner | str,
     *,
     steps: int | float = Settings.steps,
@@ -132,14 +133,19 @@ def resume(run: Run | Path | str, *, progress: bool = True, report: Report = sil
 
 
 def evaluate(
-    policy: Player, task: Task | str | None = None, split: str = "train", *, episodes: int | float = 480, seed: int = 0
+    policy: Player,
+    task: Task | HostTask | str | None = None,
+    split: str = "train",
+    *,
+    episodes: int | float = 480,
+    seed: int = 0,
 ) -> Episodes:
     """Whole episodes of a policy: ``evaluate(run, "larger")``, ``evaluate(policy, "lbf", "larger")``.
 
     A run plays its own task unless another is given; the word after it may be a split of its own task. The result
     prints as the mean return with its 95 % interval over episodes.
     """
-    player, chosen, split = find_player(policy, task, split, "evaluate")
+    player, chosen, split = find_any_player(policy, task, split, "evaluate")
     count = whole_number("episodes", episodes)
     check_seed(seed)
     played = play_episodes(player, chosen, episodes=count, seed=seed)
@@ -173,15 +179,15 @@ def load(run: Run | Path | str) -> AbstractPolicy:
     return run.policy if isinstance(run, Run) else policies.load(path_of(run, "load"))
 
 
-def find_task(task: Task | str) -> Task:
+def find_task(task: Task | HostTask | str) -> Task | HostTask:
     """A task or its name."""
-    if isinstance(task, (Task, str)):
-        return make(task) if isinstance(task, str) else task
+    if isinstance(task, (Task, HostTask, str)):
+        return make_any(task) if isinstance(task, str) else task
     swapped = " The task comes first, then the learner." if isinstance(task, AbstractLearner) else ""
     raise UserError(f"A task is a Task or a name such as 'lbf'; got {short(task)}.{swapped}")
 
 
-def find_learner(learner: AbstractLearner | str, task: Task) -> AbstractLearner:
+def find_learner(learner: AbstractLearner | str, task: Task | HostTask) -> AbstractLearner:
     """An algorithm, or the one of a name with its settings for this task."""
     if isinstance(learner, (AbstractLearner, str)):
         return make_algorithm(learner, task) if isinstance(learner, str) else learner
@@ -189,7 +195,15 @@ def find_learner(learner: AbstractLearner | str, task: Task) -> AbstractLearner:
 
 
 def find_player(policy: Player, task: Task | str | None, split: str, verb: str) -> tuple[AbstractPolicy, Task, str]:
-    """A policy, the task it plays under its split, and that split's name. Raises unless they fit."""
+    """A policy, the compiled task it plays under its split, and that split's name. Raises unless they fit."""
+    player, chosen, split = find_any_player(policy, task, split, verb)
+    return player, compiled(chosen), split
+
+
+def find_any_player(
+    policy: Player, task: Task | HostTask | str | None, split: str, verb: str
+) -> tuple[AbstractPolicy, Task | HostTask, str]:
+    """The same for a task of any kind."""
     check_precision()
     if isinstance(policy, AbstractPolicy):
         if task is None:
@@ -205,7 +219,7 @@ def find_player(policy: Player, task: Task | str | None, split: str, verb: str) 
     return load(policy), played, split
 
 
-def task_of_run(path: Path) -> Task:
+def task_of_run(path: Path) -> Task | HostTask:
     """The task of a run folder, or of the run that a checkpoint is in."""
     if not path.exists():
         raise UserError(f"There is no run or checkpoint at {path}.")

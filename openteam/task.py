@@ -14,7 +14,7 @@ from openteam.core.checked import AbstractChecked
 from openteam.core.openness import AbstractOpenness
 from openteam.core.parts import Parts
 from openteam.core.types import NO_ACTION, Observation, Spec, TimeStep, Truth, View
-from openteam.core.view import AbstractView, meet, viewer_first
+from openteam.core.view import AbstractView, meet, teammates_views
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.teammates.pool import Pool
@@ -180,9 +180,7 @@ class Task(AbstractChecked):
         k_act, k_view = jax.random.split(key)
         slots = jnp.arange(self.slots)
         obs = jax.vmap(lambda viewer: FullView()(k_view, self.world, state.world, viewer))(slots)
-        # A newcomer is new to all and all are new to it.
-        new = jax.vmap(viewer_first, (None, 0))(state.arrived, slots) | state.arrived[:, None]
-        views = View(obs, state.arrived, obs.visible & new, state.previous_actions)
+        views = teammates_views(obs, state.arrived, state.previous_actions)
         actions, memory = self.pool.act(k_act, state.type_ids, state.memory, views)
         return actions, eqx.tree_at(lambda s: s.memory, state, memory)
 

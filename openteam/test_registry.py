@@ -39,7 +39,7 @@ def test_flags_change_what_an_algorithm_is_for_its_task_as_the_flags_change_that
     ("name", "sentence"),
     [
         (f"{__name__}:medaow", "has no 'medaow'"),
-        (f"{__name__}:answer", "answer is no task: expected a Task, got a int"),
+        (f"{__name__}:answer", "answer is no task: expected a Task, a HostTask or an environment"),
         (f"{__name__}:harvest_of", "must make the task without arguments: missing a required argument: 'year'"),
         ("my_worlds:maze", "my_worlds:maze is used here.* add --import my_worlds"),
         ("lfb", "Did you mean 'lbf'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from openteam.host.task import HostTask
 from openteam.task import Task
 from openteam.views.full import FullView
 from openteam.worlds.fortattack import FortAttack
@@ -23,8 +24,10 @@ class TaskKind:
     """The learner does not see everything."""
 
 
-def kind_of(task: Task) -> TaskKind:
+def kind_of(task: Task | HostTask) -> TaskKind:
     """The kind of a task."""
+    if isinstance(task, HostTask):
+        return TaskKind(slots=task.slots, max_agents=task.max_agents, partial=task.sees is not None)
     return TaskKind(
         slots=task.slots,
         max_agents=task.max_agents,

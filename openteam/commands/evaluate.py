@@ -35,14 +35,14 @@ class Evaluate:
     def __call__(self) -> None:
         self.check()
         import_modules(self.imports)
-        from openteam.registry import make
+        from openteam.registry import make_any
         from openteam.rollout.episodes import evaluate
         from openteam.storage.policies import check_fits, load
         from openteam.storage.run_folder import RunFolder
 
         policy = load(self.run)
         if self.task is not None:
-            task = make(self.task)
+            task = make_any(self.task)
         else:
             folder = self.run if self.run.is_dir() else self.run.parent.parent
             task = RunFolder.open(folder).build("task")
@@ -52,8 +52,9 @@ class Evaluate:
         if self.released_rule:
             from openteam.analysis.released_rule import evaluate_as_released
             from openteam.analysis.statistics import mean_interval
+            from openteam.host.task import compiled
 
-            means = evaluate_as_released(policy, task.split(self.split), seed=self.seed)
+            means = evaluate_as_released(policy, compiled(task.split(self.split)), seed=self.seed)
             mean, half = mean_interval(means)
             print(f"released stop rule: return {mean:.3f} ± {half:.3f}, 95 % interval over {len(means)} evaluations")
 

@@ -87,8 +87,9 @@ class Record:
         if not self.of_run:
             return make(self.task)
         from openteam.api import task_of_run
+        from openteam.host.task import compiled
 
-        return task_of_run(Path(self.task))
+        return compiled(task_of_run(Path(self.task)))
 
     def check(self) -> None:
         """Everything that can be wrong before there is a task."""

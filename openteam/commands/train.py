@@ -14,7 +14,7 @@ import tyro
 from openteam.catalogue import catalogue, check_algorithm, check_task
 from openteam.commands.checks import check_new_run, check_policy
 from openteam.commands.count import Count
-from openteam.commands.flags import check_flags, parse_flags, split_changes
+from openteam.commands.flags import by_flag, check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports, command_line, split_imports
 from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import set_for_task, short_name
@@ -50,6 +50,8 @@ class Train:
     """Steps of the longer run that this one stands for: target_rate is multiplied by how much shorter this one is."""
     teammates: tuple[Path, ...] = ()
     """Trained runs that join the pool of teammates, with networks of one size."""
+    learner: str | None = None
+    """The id of the agent that learns, if the task is an environment in plain Python: docs/your-own-environment.md."""
     log: Log = "none"
     """Also send metrics there. The run folder has them in any case."""
     imports: Imports = ()
@@ -64,7 +66,7 @@ class Train:
         from openteam.training.driver import create_runs
         from openteam.training.progress import ProgressBars
 
-        parts = build(self.task, self.algorithm, self.changes)
+        parts = build(self.task, self.algorithm, self.changes, self.learner)
         task = with_teammates(parts.task, self.teammates)
         learner = compressed(parts.algorithm, self.steps, self.compressed_from or self.steps)
         create_runs(task, learner, settings, range(self.seed, self.seed + self.seeds), self.out)
@@ -119,7 +121,8 @@ def parse(words: list[str]) -> Train:
     if "--help-all" in words:
         from openteam.commands.parts import show_all_settings
 
-        show_all_settings(default_of(task, algorithm))
+        learner = next((values[0] for flag, values in by_flag(words) if flag == "--learner" and values), None)
+        show_all_settings(dataclasses.replace(default_of(task, algorithm), learner=learner))
     command = f"openteam train {task} {algorithm}"
     if ":" not in task + algorithm:
         own = {field.name.replace("_", "-"): "" for field in dataclasses.fields(Train)} | {"import": ""}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from openteam.core.checked import AbstractChecked
-from openteam.core.types import Observation
+from openteam.core.types import Observation, View
 from openteam.core.world import AbstractWorld
 
 
@@ -31,6 +32,13 @@ def viewer_first(rows: Array, viewer: Int[Array, ""]) -> Array:
     """Swap row 0 and the viewer's row."""
     index = jnp.arange(len(rows))
     return rows[jnp.where(index == 0, viewer, jnp.where(index == viewer, 0, index))]
+
+
+def teammates_views(obs: Observation, arrived: Bool[Array, "slots"], previous_actions: Int[Array, "slots"]) -> View:
+    """The views of everybody who sees everything, ``obs`` having a row per viewer: a newcomer is new to all, and all
+    are new to it."""
+    new = jax.vmap(viewer_first, (None, 0))(arrived, jnp.arange(len(arrived))) | arrived[:, None]
+    return View(obs, arrived, obs.visible & new, previous_actions)
 
 
 def meet(

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from openteam.errors import UserError
-from openteam.registry import make, make_algorithm, short_name
+from openteam.host.task import HostTask
+from openteam.registry import make_algorithm, make_any, short_name
 from openteam.storage.changes import describe, differences, with_change
 from openteam.storage.config import from_json, to_json
 from openteam.storage.creation import is_free
@@ -206,9 +207,9 @@ def _names_a_part(name: str) -> bool:
 
 
 @functools.cache
-def _task(name: str, changes: tuple[tuple[str, Any], ...]) -> tuple[Task, Any]:
+def _task(name: str, changes: tuple[tuple[str, Any], ...]) -> tuple[Task | HostTask, Any]:
     """A task with the changes that concern it, and its configuration."""
-    return _with_changes("task", make(name), changes)
+    return _with_changes("task", make_any(name), changes)
 
 
 @functools.cache

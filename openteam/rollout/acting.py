@@ -12,7 +12,7 @@ from jaxtyping import Array, Key, PyTree
 
 from openteam.core.policy import AbstractPolicy
 from openteam.core.types import Chunk, TimeStep, Truth
-from openteam.task import EnvState, Task
+from openteam.task import Task
 
 
 class Actor(eqx.Module):
@@ -22,7 +22,7 @@ class Actor(eqx.Module):
     learner: one agent per environment, or in joint training everybody.
     """
 
-    env: EnvState
+    env: Any  # an EnvState, or a HostState
     timestep: TimeStep
     memory: PyTree[Any]
 
@@ -54,7 +54,7 @@ def collect(
     task: Task, policy: AbstractPolicy, actor: Actor, key: Key[Array, ""], steps: int, act: Act = act_and_step
 ) -> tuple[Actor, Chunk]:
     """Act for a few steps with a fixed policy and keep everything."""
-    envs = actor.env.clock.shape[0]
+    envs = len(actor.env.previous_actions)
     keys = jax.random.split(key, (steps, envs, 2))
 
     def step(actor: Actor, keys: Array) -> tuple[Actor, tuple]:

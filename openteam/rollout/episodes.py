@@ -17,7 +17,9 @@ from openteam.core.policy import AbstractPolicy, Decision
 from openteam.core.random import key as make_key
 from openteam.core.types import TimeStep, Truth, View
 from openteam.errors import UserError
+from openteam.host.task import HostTask
 from openteam.rollout.acting import Actor, start_actor
+from openteam.rollout.host_acting import play_on_host
 from openteam.task import EnvState, Task
 
 BATCH = 256
@@ -55,11 +57,13 @@ class Episodes:
         return f"Episodes({label}return {self.mean:.3f}{interval} over {len(self.returns)} episodes)"
 
 
-def evaluate(policy: AbstractPolicy, task: Task, *, episodes: int = 480, seed: int = 0) -> Episodes:
+def evaluate(policy: AbstractPolicy, task: Task | HostTask, *, episodes: int = 480, seed: int = 0) -> Episodes:
     """Exactly ``episodes`` episodes, each from its own start, so that short ones are not counted more often."""
     if episodes < 1:
         raise UserError(f"An evaluation needs at least 1 episode; got {episodes}.")
     check_not_traced(policy, task)
+    if isinstance(task, HostTask):
+        return Episodes(*play_on_host(policy, task, episodes, seed))
     batch = min(episodes, BATCH)
     parts = [
         play(task, policy, jax.random.fold_in(make_key(seed), number), batch) for number in range(-(-episodes // batch))
@@ -68,7 +72,7 @@ def evaluate(policy: AbstractPolicy, task: Task, *, episodes: int = 480, seed: i
     return Episodes(returns, np.concatenate([np.asarray(part.lengths) for part in parts])[:episodes])
 
 
-def check_not_traced(policy: AbstractPolicy, task: Task) -> None:
+def check_not_traced(policy: AbstractPolicy, task: Task | HostTask) -> None:
     """Raise inside ``jit``, ``vmap`` or ``grad``, where there are no numbers to return yet."""
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((policy, task, jnp.zeros(())))):
         raise UserError(

@@ -22,6 +22,7 @@ HOMES: dict[str, str] = {
     name: module
     for module, names in {
         "openteam.task": ("Split", "Task"),
+        "openteam.host.task": ("HostSplit", "HostTask"),
         "openteam.worlds.lbf": ("Foraging",),
         "openteam.worlds.wolfpack": ("CautiousPrey", "FleeingPrey", "RandomPrey", "Wolfpack"),
         "openteam.worlds.fortattack": ("Arena", "DenseRewards", "FortAttack", "Movement", "Shooting", "SparseRewards"),

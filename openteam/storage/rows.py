@@ -1,7 +1,7 @@
 """Rows: JSON lines that are appended, counted and hashed as they are written, and checked when they are read.
 
 A checkpoint and a state hold, for every file of rows, how many belong to them and the SHA-256 of these. Time is no part
-of a run's result, and equal runs have equal digests: of ``train.jsonl`` everything but ``seconds`` is hashed.
+of a run's result, and equal runs have equal digests: of ``train.jsonl`` everything but seconds is hashed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from openteam.storage.seal import read_bytes
 from openteam.storage.writing import writing
 
 TIMED = "train.jsonl"
+SECONDS = ("seconds", "environment_seconds")
 ROW_FILES = (TIMED, "episodes.jsonl", "beliefs.jsonl")
 
 Tally = dict[str, Any]
@@ -51,7 +52,7 @@ def hashed(path: Path, lines: Sequence[bytes]) -> bytes:
     """What a digest of these lines is taken of."""
     if path.name != TIMED:
         return b"".join(lines)
-    rows = [{name: value for name, value in row.items() if name != "seconds"} for row in parse_rows(path, lines)]
+    rows = [{name: value for name, value in row.items() if name not in SECONDS} for row in parse_rows(path, lines)]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 

@@ -16,9 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from openteam.core.world import AbstractWorld
-
-GAMES = 16  # played in parallel
-QUICK = {"xla_backend_optimization_level": 0}  # compiling a short game costs more than playing it
+from openteam.testing.reporting import GAMES, QUICK, describe, equal, report, same_structure
 
 RULES = {
     "repeats": "the same key, state and actions gave two different results. Everything random must come from the key: "
@@ -94,26 +92,6 @@ def check_shapes(world: AbstractWorld[Any], slots: int, where: str) -> tuple[int
     return agents.shape[1], shared.shape[0]
 
 
-def same_structure(who: str, before: PyTree[Any], after: PyTree[Any]) -> None:
-    """Check that a state keeps its structure, shapes and dtypes: a compiled loop has to carry it."""
-    old_tree, new_tree = jax.tree.structure(before), jax.tree.structure(after)
-    if old_tree != new_tree:
-        raise AssertionError(
-            f"{who} returned {new_tree}, but start returned {old_tree}. Return the same class with equal static fields."
-        )
-    for (path, old), new in zip(jax.tree_util.tree_leaves_with_path(before), jax.tree.leaves(after), strict=True):
-        if (old.shape, old.dtype) != (new.shape, new.dtype):
-            raise AssertionError(
-                f"{who} turned state{jax.tree_util.keystr(path)} from {describe(old)} into {describe(new)}. A state "
-                f"keeps its shapes and dtypes: cast with .astype({old.dtype}) or correct the shape."
-            )
-
-
-def describe(leaf: Any) -> str:
-    """A dtype and a shape, as in float32[3, 2]."""
-    return f"{leaf.dtype}[{', '.join(map(str, leaf.shape))}]"
-
-
 def check_play(world: AbstractWorld[Any], slots: int, steps: int, seed: int, where: str) -> None:
     """Play at random and check every rule in every step."""
 
@@ -124,8 +102,8 @@ def check_play(world: AbstractWorld[Any], slots: int, steps: int, seed: int, whe
     kept_at_start, (kept, agents, present) = jax.jit(play, compiler_options=QUICK)(
         *draw(jax.random.key(seed), slots, -(-steps // GAMES))
     )
-    report(kept_at_start, where)
-    report(kept, where)
+    report(kept_at_start, RULES, where)
+    report(kept, RULES, where)
     absent = np.asarray(agents)[~np.asarray(present)]
     different = (absent != absent[:1]).any(-1)
     if different.any():
@@ -143,16 +121,6 @@ def draw(key: Key[Array, ""], slots: int, length: int) -> PyTree[Array]:
     team = (jax.random.uniform(k_team, (GAMES, slots)) < 0.7).at[:, 0].set(True)
     uniform, keys = jax.random.uniform(k_draw, (length, GAMES, 4, slots)), jax.random.split(k_play, (length, GAMES, 3))
     return team, jax.random.split(k_start, GAMES), (uniform, keys)
-
-
-def report(kept: dict[str, Bool[Array, "*when"]], where: str) -> None:
-    """Raise the message of the first rule that was broken."""
-    for rule, message in RULES.items():
-        broken = np.argwhere(~np.asarray(kept.get(rule, True)))
-        if len(broken):
-            *step, game = broken[0].tolist()
-            when = f"step {step[0]}" if step else "the start"
-            raise AssertionError(f"{where}: {message}. First seen at {when} of game {game}.")
 
 
 def start(world: AbstractWorld[Any], key: Key[Array, ""], team: Bool[Array, "slots"]) -> tuple[Any, Any]:
@@ -202,13 +170,3 @@ def visible(world: AbstractWorld[Any], state: Any, *outcome: Array) -> PyTree[Ar
     agents, shared = world.features(state)
     rows = [agents, world.legal(state), *(each[:, None] for each in outcome[:1])]
     return [jnp.where(state.present[:, None], row, 0) for row in rows], shared, state.present, outcome[1:]
-
-
-def equal(one: PyTree[Array], other: PyTree[Array]) -> Bool[Array, ""]:
-    """Whether all numbers agree; floats up to rounding, since one formula may be compiled in two ways."""
-
-    def same(a: Array, b: Array) -> Bool[Array, ""]:
-        floats = jnp.issubdtype(a.dtype, jnp.floating)
-        return (jnp.isclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True) if floats else a == b).all()
-
-    return jnp.stack(jax.tree.leaves(jax.tree.map(same, one, other))).all()

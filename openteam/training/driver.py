@@ -19,12 +19,16 @@ import numpy as np
 from openteam.compile_cache import give_memory_back, giving_memory_back, use_compile_cache
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
+from openteam.host.calling import HostError
+from openteam.host.task import HostTask
+from openteam.storage.classes import import_flags
 from openteam.storage.creation import check_free, staged
 from openteam.storage.lock import alone_in
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.writing import WriteError
 from openteam.task import Task
 from openteam.training.evaluator import evaluate_checkpoint
+from openteam.training.host_program import HostProgram
 from openteam.training.loop import Carry
 from openteam.training.program import Program
 from openteam.training.recorder import Recorder
@@ -54,13 +58,15 @@ def silent(progress: Progress) -> None:
     del progress
 
 
-def create_run(task: Task, learner: AbstractLearner, settings: Settings, seed: int, path: Path | str) -> RunFolder:
+def create_run(
+    task: Task | HostTask, learner: AbstractLearner, settings: Settings, seed: int, path: Path | str
+) -> RunFolder:
     """A new folder with a run that has not begun."""
     return RunFolder(create_runs(task, learner, settings, [seed], path)[0])
 
 
 def create_runs(
-    task: Task, learner: AbstractLearner, settings: Settings, seeds: Sequence[int], out: Path | str
+    task: Task | HostTask, learner: AbstractLearner, settings: Settings, seeds: Sequence[int], out: Path | str
 ) -> list[Path]:
     """New folders with runs that have not begun: ``out`` itself, or one in it for each of several seeds.
 
@@ -70,7 +76,7 @@ def create_runs(
     names = [""] if len(seeds) == 1 else [f"seed-{seed}" for seed in seeds]
     specs = [RunSpec(task, learner, settings, seed) for seed in seeds]
     configs = [spec.config for spec in specs]
-    Program(specs[:1]).start_shapes()
+    program_of(specs[:1]).start_shapes()
     for name in names:
         check_free(out / name)
     with staged(out) as stage:
@@ -92,22 +98,36 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
         folders = [RunFolder.open(path) for path in paths]
         recorders = [Recorder(folder, locks.enter_context(alone_in(folder.path))) for folder in folders]
         try:
-            bring_to_end(Program([recorder.spec for recorder in recorders]), recorders, report)
-        except WriteError as error:
+            with contextlib.closing(program_of([recorder.spec for recorder in recorders])) as program:
+                bring_to_end(program, recorders, report)
+        except (WriteError, HostError) as error:
             where = folders[0].path if len(folders) == 1 else folders[0].path.parent
+            mended = "it can be written again" if isinstance(error, WriteError) else "that is mended"
+            again = " ".join(["openteam resume", shlex.quote(str(where)), *imports_of(recorders[0].spec)])
             raise UserError(
-                f"{error} What was written before stays as it was. Once it can be written again, go on with: "
-                f"openteam resume {shlex.quote(str(where))}"
+                f"{error} What was written before stays as it was. Once {mended}, go on with: {again}"
             ) from None
 
 
-def bring_to_end(program: Program, recorders: Sequence[Recorder], report: Report) -> None:
+def imports_of(spec: RunSpec) -> list[str]:
+    """The flags that a command needs for an environment in plain Python."""
+    names = spec.task.settings.names if isinstance(spec.task, HostTask) else []
+    modules = dict.fromkeys(name.partition(":")[0] for name in names)
+    return [import_flags(modules)] if modules else []
+
+
+def program_of(specs: Sequence[RunSpec]) -> Program | HostProgram:
+    """The program for the task of these runs, compiled as a whole or around environments in plain Python."""
+    return HostProgram(specs) if isinstance(specs[0].task, HostTask) else Program(specs)
+
+
+def bring_to_end(program: Program | HostProgram, recorders: Sequence[Recorder], report: Report) -> None:
     """Restore or start, then train and write checkpoints until all updates are done."""
     if all(is_done(recorder.folder, recorder.spec) for recorder in recorders):
         return
     restored, updates = restore(program, recorders)
     with giving_memory_back():  # the largest program is compiled first, while there is the most room
-        carry = program.start() if restored is None else restored
+        carry = program.start() if restored is None else program.resumed(restored)
         program.advance(carry, 0)
     for recorder in recorders:
         recorder.begin(updates)
@@ -127,7 +147,7 @@ def bring_to_end(program: Program, recorders: Sequence[Recorder], report: Report
         raise
 
 
-def restore(program: Program, recorders: Sequence[Recorder]) -> tuple[Carry | None, int]:
+def restore(program: Program | HostProgram, recorders: Sequence[Recorder]) -> tuple[Carry | None, int]:
     """Where the runs left off: their carry and its number of updates; None before the first checkpoint."""
     states = [recorder.restore(program.start_shapes) for recorder in recorders]
     found = [state for state in states if state is not None]
@@ -139,7 +159,7 @@ def restore(program: Program, recorders: Sequence[Recorder]) -> tuple[Carry | No
 
 
 def stretch(
-    program: Program, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
+    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
 ) -> tuple[Carry, int]:
     """Train until the next row of metrics is due, and write it."""
     spec, count = program.spec, program.spec.next_row(updates) - updates
@@ -158,7 +178,7 @@ def stretch(
 
 
 def write_checkpoint(
-    program: Program, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
+    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
 ) -> None:
     """Evaluate the frozen policies, write rows and policies, then the states."""
     spec = program.spec
@@ -172,13 +192,15 @@ def write_checkpoint(
     give_memory_back()  # what compiling the evaluation took
 
 
-def write_states(program: Program, recorders: Sequence[Recorder], carry: Carry, updates: int) -> None:
+def write_states(program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, updates: int) -> None:
     """Everything that every run needs to go on."""
     for recorder, one in zip(recorders, program.split(carry), strict=True):
         recorder.state(one, updates)
 
 
-def check_finite(program: Program, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]) -> None:
+def check_finite(
+    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]
+) -> None:
     """Stop at the first number that is not finite; what is on disk stays as it was."""
     for number, (recorder, one) in enumerate(zip(recorders, program.split(carry), strict=True)):
         bad = [name for name, value in sums.items() if not np.isfinite(value[number])]
@@ -193,6 +215,7 @@ def check_finite(program: Program, recorders: Sequence[Recorder], carry: Carry, 
 def mean_metrics(sums: dict[str, Any], count: int) -> dict[str, float | None]:
     """Means per update, and the mean return of the episodes that ended."""
     metrics: dict[str, float | None] = {name: float(value) / count for name, value in sums.items()}
-    episodes, total = float(sums["episodes"]), float(sums["return_sum"])
+    counted = {name: float(sums[name]) for name in ("episodes", "environment_seconds") if name in sums}
+    episodes, total = counted["episodes"], float(sums["return_sum"])
     del metrics["return_sum"]
-    return metrics | {"episodes": episodes, "return": total / episodes if episodes else None}
+    return metrics | counted | {"return": total / episodes if episodes else None}

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from openteam.core.policy import AbstractPolicy
+from openteam.host.task import HostTask
 from openteam.rollout.belief_scores import belief_scores, holds_belief
 from openteam.rollout.episodes import Episodes, evaluate
 from openteam.training.spec import RunSpec
@@ -44,7 +45,7 @@ def evaluate_checkpoint(spec: RunSpec, policy: AbstractPolicy, updates: int) -> 
 
 def scores_of(spec: RunSpec, policy: AbstractPolicy, updates: int) -> dict[str, float] | None:
     """Beliefs against the truth; None where nothing is believed."""
-    if not holds_belief(policy, spec.task):
+    if isinstance(spec.task, HostTask) or not holds_belief(policy, spec.task):
         return None
     episodes = min(BELIEF_EPISODES, spec.settings.evaluation_episodes)
     return belief_scores(policy, spec.task, episodes=episodes, seed=spec.episode_seeds.of_beliefs(updates))

@@ -34,9 +34,13 @@ def start_carry(task: Task, learner: AbstractLearner, key: Key[Array, ""]) -> Ca
     policy = learner.policy(train.model, jnp.zeros(()))
     start = start_joint_actor if learner.joint else start_actor
     actor = start(task, policy, k_actor, learner.envs)
-    rows = len(actor.timestep.reward)
-    context = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (rows, *leaf.shape)), learner.context(train, task.slots))
+    context = start_context(learner, train, task.slots, len(actor.timestep.reward))
     return Carry(train, actor, context, jnp.zeros(learner.envs))
+
+
+def start_context(learner: AbstractLearner, train: TrainState, slots: int, rows: int) -> PyTree[Any]:
+    """What updates remember, before the first chunk."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (rows, *leaf.shape)), learner.context(train, slots))
 
 
 @traced_once
@@ -46,7 +50,14 @@ def one_update(
     """Collect one chunk with the first key and learn from it with the second."""
     policy = learner.policy(carry.train.model, progress)
     actor, chunk = collect(task, policy, carry.actor, keys[0], learner.update_every, way_of_acting(learner))
-    train, context, metrics = learner.update(keys[1], carry.train, carry.context, chunk, progress)
+    return learn_from(learner, carry, actor, chunk, keys[1], progress)
+
+
+def learn_from(
+    learner: AbstractLearner, carry: Carry, actor: Actor, chunk: Chunk, key: Key[Array, ""], progress: Float[Array, ""]
+) -> tuple[Carry, Metrics]:
+    """Learn from a chunk, however it was collected; ``actor`` is where collecting it ended."""
+    train, context, metrics = learner.update(key, carry.train, carry.context, chunk, progress)
     returns, episodes = finished_returns(carry.returns, *learners_rewards(chunk, learner))
     return Carry(train, actor, context, returns), metrics | episodes
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from openteam.compile_cache import long_jit, once_jit
 from openteam.core.random import key as make_key
+from openteam.host.task import compiled
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.spec import RunSpec
 
@@ -32,25 +33,31 @@ class Program:
 
     def __init__(self, specs: Sequence[RunSpec]):
         self.spec = specs[0]
+        self.task = compiled(self.spec.task)
         self.alone = len(specs) == 1
         self.roots = jnp.stack([make_key(spec.seed) for spec in specs])
 
     def start(self) -> Carry:
         """A run that has learned nothing."""
         start = start_one if self.alone else start_batch
-        return start(self.spec.task, self.spec.learner, self.unbatched(self.keys(START)))
+        return start(self.task, self.spec.learner, self.unbatched(self.keys(START)))
 
     def start_shapes(self) -> Carry:
         """The shapes of one seed's carry."""
-        return eqx.filter_eval_shape(start_carry, self.spec.task, self.spec.learner, make_key(0))
+        return eqx.filter_eval_shape(start_carry, self.task, self.spec.learner, make_key(0))
+
+    def resumed(self, carry: Carry) -> Carry:
+        """A carry from disk, ready to go on from: a compiled task goes on exactly where it was."""
+        return carry
+
+    def close(self) -> None:
+        """A compiled program holds nothing that must be given back."""
 
     def advance(self, carry: Carry, count: int) -> tuple[Carry, dict[str, np.ndarray]]:
         """The carry ``count`` updates on, and the sums of their metrics, ``[seeds]``."""
         go = advance_one if self.alone else advance_batch
         keys = self.unbatched(jnp.stack([self.keys(COLLECT), self.keys(LEARN)], 1))
-        carry, sums = go(
-            self.spec.task, self.spec.learner, carry, keys, jnp.asarray(count), jnp.asarray(self.spec.updates)
-        )
+        carry, sums = go(self.task, self.spec.learner, carry, keys, jnp.asarray(count), jnp.asarray(self.spec.updates))
         return carry, {name: np.atleast_1d(np.asarray(value)) for name, value in sums.items()}
 
     def keys(self, use: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError, check_seed
+from openteam.host.task import HostTask
 from openteam.storage.config import from_json, to_json
 from openteam.task import Task
 from openteam.training.episode_seeds import EpisodeSeeds
@@ -18,13 +19,13 @@ from openteam.training.settings import ROWS_PER_CHECKPOINT, Settings
 class RunSpec:
     """The specification of a run, and the updates at which something is written."""
 
-    task: Task
+    task: Task | HostTask
     learner: AbstractLearner
     settings: Settings
     seed: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.task, Task):
+        if not isinstance(self.task, (Task, HostTask)):
             raise UserError(f"A run needs a Task, as make('lbf') gives; got a {type(self.task).__name__}.")
         if not isinstance(self.learner, AbstractLearner):
             raise UserError(
