@@ -30,6 +30,7 @@ from openteam.rollout import episodes
 from openteam.storage import writing
 from openteam.storage.checkpoint import read_arrays, read_header
 from openteam.storage.creation import is_free
+from openteam.storage.lease import is_lease
 from openteam.storage.lock import alone_in
 from openteam.storage.rows import RowFile, read_lines
 from openteam.storage.run_folder import RunFolder
@@ -97,7 +98,9 @@ def content(folder: Path) -> dict[str, object]:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files but leases, which change whenever somebody is at the run."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not is_lease(path.name)]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def at(step: int, action):
@@ -149,8 +152,9 @@ def test_a_second_writer_gets_a_sentence_and_the_files_stay_equal(second, whole,
 
 
 def test_another_process_keeps_us_out_until_it_ends(new):
-    hold = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); input()"
-    words = [sys.executable, "-c", hold, str(new / "config.json")]
+    hold = "import pathlib, sys; from openteam.storage.lock import alone_in\n"
+    hold += "with alone_in(pathlib.Path(sys.argv[1])): print(flush=True); input()"
+    words = [sys.executable, "-c", hold, str(new)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         other.stdout.readline()
         before = snapshot(new)
@@ -225,9 +229,9 @@ def test_rows_come_before_the_policy_and_the_policy_before_the_state(new, monkey
     order: list[str] = []
     write, append = writing.write_atomic, RowFile.append
 
-    def wrote(path: Path, data: bytes) -> None:
+    def wrote(path: Path, data: bytes, check) -> None:
         order.append(path.name)
-        write(path, data)
+        write(path, data, check)
 
     def appended(file: RowFile, rows) -> None:
         order.append(file.path.name)

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from openteam.errors import UserError
+from openteam.storage.lease import is_lease
 from openteam.storage.lock import alone_in
 from openteam.storage.rows import ROW_FILES
-from openteam.storage.writing import WriteError
+from openteam.storage.writing import PARTIAL, WriteError
 
-PARTIAL = ".partial"
 TEAMMATES = "teammates"
 BEGINNING = ("about.json", "checkpoints", TEAMMATES, *ROW_FILES, "config.json")
 """What a run can consist of before its first row. The configuration, which makes it a run, comes last."""
@@ -30,7 +30,7 @@ def is_free(path: Path) -> bool:
         return True
     if not path.is_dir():
         return False
-    names = set(os.listdir(path))
+    names = {name for name in os.listdir(path) if not is_lease(name)}
     if not names:
         return True
     return (

@@ -20,7 +20,7 @@ from openteam.compile_cache import give_memory_back, giving_memory_back, use_com
 from openteam.core.learner import AbstractLearner
 from openteam.errors import UserError
 from openteam.storage.creation import check_free, staged
-from openteam.storage.lock import alone_in
+from openteam.storage.lock import Held, Lost, Terms, alone_in
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.writing import WriteError
 from openteam.task import Task
@@ -81,24 +81,38 @@ def create_runs(
     return [out / name for name in names]
 
 
-def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
+def run_folders(paths: Sequence[Path | str], report: Report = silent, terms: Terms | None = None) -> None:
     """Bring runs that differ in their seeds only to their end, from the last states they wrote or from nothing.
 
     An interrupt between checkpoints writes a state to resume from; during a checkpoint the last one stays, so that
     resuming writes that checkpoint whole.
     """
     use_compile_cache()
-    with contextlib.ExitStack() as locks:
-        folders = [RunFolder.open(path) for path in paths]
-        recorders = [Recorder(folder, locks.enter_context(alone_in(folder.path))) for folder in folders]
+    folders = [RunFolder.open(path) for path in paths]
+    if all([folder.finished for folder in folders]):
+        for folder in folders:  # believed only after a look at everything; nobody is kept out for that
+            is_done(folder, RunSpec.from_config(folder.config, folder.path))
+        return
+    with contextlib.ExitStack() as claims:
+        writers = [claims.enter_context(alone_in(folder.path, terms)) for folder in folders]
         try:
+            recorders = [Recorder(folder, writer) for folder, writer in zip(folders, writers, strict=True)]
             bring_to_end(Program([recorder.spec for recorder in recorders]), recorders, report)
-        except WriteError as error:
-            where = folders[0].path if len(folders) == 1 else folders[0].path.parent
-            raise UserError(
-                f"{error} What was written before stays as it was. Once it can be written again, go on with: "
-                f"openteam resume {shlex.quote(str(where))}"
-            ) from None
+        except (Held, Lost):
+            raise
+        except Exception as error:
+            for writer in writers:
+                writer.note(state="failed", failure=str(error) or type(error).__name__)
+            if isinstance(error, WriteError):
+                raise UserError(f"{error} {how_to_go_on(folders)}") from None
+            raise
+
+
+def how_to_go_on(folders: Sequence[RunFolder]) -> str:
+    """After a full disk and the like."""
+    where = folders[0].path if len(folders) == 1 else folders[0].path.parent
+    again = f"openteam resume {shlex.quote(str(where))}"
+    return f"What was written before stays as it was. Once it can be written again, go on with: {again}"
 
 
 def bring_to_end(program: Program, recorders: Sequence[Recorder], report: Report) -> None:
