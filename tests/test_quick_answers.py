@@ -111,7 +111,7 @@ WRONG = {
     "compare nowhere": {NOWHERE: "--at --csv --markdown --curves --import"},
     "beliefs nowhere": {NO_NUMBERS: "--episodes --seed", NOWHERE: "--player --csv --curves"},
     "resume nowhere": {NOWHERE: "--log --import"},
-    "plan nowhere": {NO_NUMBERS: "--processes", NOWHERE: "--import"},
+    "plan nowhere": {NO_NUMBERS: "--workers --gpus --time-limit", NOWHERE: "--import --on"},
     "teammates list": {NO_NUMBERS: "--episodes", NOWHERE: "--import --tasks"},
     "teammates clone lbf --type H1 --name x": {NO_NUMBERS: "--steps --seed --width", NOWHERE: "--type --like"},
     "teammates train lbf --name x": {NO_NUMBERS: "--steps --seed --algorithm.envs --envs", NOWHERE: "--among"},

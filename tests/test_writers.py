@@ -136,7 +136,7 @@ def by_command(new: Path) -> str:
 def by_plan(new: Path) -> str:
     """In a process of its own, as workers of plans are."""
     with contextlib.redirect_stderr(io.StringIO()) as errors:
-        assert run(["plan", str(new.parents[3] / "plan.json"), "--processes", "1"]) == 2
+        assert run(["plan", str(new.parents[3] / "plan.json"), "--workers", "1"]) == 2
     return " ".join(errors.getvalue().split())
 
 

@@ -138,8 +138,8 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_the_planned_o
 
 
 def test_more_processes_than_cores_are_refused(tmp_path, capsys):
-    assert run(["plan", str(write_plan(tmp_path)), "--processes", "1000"]) == 2
-    assert "--processes must lie between 1 and" in capsys.readouterr().err
+    assert run(["plan", str(write_plan(tmp_path)), "--workers", "1000"]) == 2
+    assert "--workers must lie between 1 and" in capsys.readouterr().err
 
 
 def start(path: Path, users_env: dict[str, str]) -> subprocess.Popen[str]:

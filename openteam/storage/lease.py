@@ -16,6 +16,7 @@ import platform
 import re
 import secrets
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -77,7 +78,11 @@ def is_lease(name: str) -> bool:
 
 def lease_numbers(folder: Path) -> list[int]:
     """The leases in a folder, last one last; usually there is one, or none if the run was never begun."""
-    return sorted(int(match.group(1)) for name in os.listdir(folder) if (match := NAME.fullmatch(name)))
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(int(match.group(1)) for name in names if (match := NAME.fullmatch(name)))
 
 
 def read_lease(path: Path) -> Lease | None:
@@ -95,7 +100,7 @@ def read_lease(path: Path) -> Lease | None:
 
 
 def current_lease(folder: Path) -> Lease | None:
-    """The lease that counts; None if the run was never begun."""
+    """The lease that counts; None if the run was never begun, or does not exist."""
     while numbers := lease_numbers(folder):
         lease = read_lease(lease_path(folder, numbers[-1]))
         if lease is not None:  # else its successor has just removed it
@@ -137,17 +142,49 @@ def this_process() -> str:
     return secrets.token_hex(8)
 
 
+Verdict = Literal["unknown", "alive", "stale"]
+
+
 class Patience:
-    """Watches leases of others, and says which of them were not renewed for as long as they last."""
+    """Watches leases of others, by its own clock."""
 
     def __init__(self) -> None:
         self.seen: dict[Path, tuple[Lease, float]] = {}
+        self.renewed: set[str] = set()
 
-    def is_stale(self, folder: Path, lease: Lease) -> bool:
-        """Whether this lease looked the same when it was first shown to us, at least its own length ago."""
+    def judge(self, folder: Path, lease: Lease) -> Verdict:
+        """What is known of a lease that is held: stale if it did not change for as long as it lasts."""
+        if lease.machine == this_machine() and is_dead(folder, lease):
+            return "stale"
         now = time.monotonic()
-        before = self.seen.get(folder)
-        if before is None or not before[0].same_as(lease):
+        first, since = self.seen.setdefault(folder, (lease, now))
+        if not first.same_as(lease):
             self.seen[folder] = (lease, now)
-            return False
-        return now - before[1] > lease.seconds
+            if first.owner == lease.owner:
+                self.renewed.add(lease.owner)
+        elif now - since > lease.seconds:
+            return "stale"
+        return "alive" if lease.owner in self.renewed or lease.machine == this_machine() else "unknown"
+
+
+def watched_in_vain(folders: Iterable[Path], say: Callable[[str], None]) -> tuple[Lease, ...]:
+    """Leases of other machines that are not renewed any more, say after a power cut; it takes as long as they last."""
+    patience, stale = Patience(), []
+    waiting = {folder: lease for folder in folders if (lease := held_elsewhere(folder)) is not None}
+    for folder, lease in waiting.items():
+        who = f"{lease.where}, process {lease.process}"
+        say(f"{folder} was last trained by {who}, which did not say that it ended. Watching for {lease.seconds:g} s.")
+    while waiting:
+        verdicts = {folder: patience.judge(folder, lease) for folder, lease in waiting.items()}
+        stale += [lease for folder, lease in waiting.items() if verdicts[folder] == "stale"]
+        undecided = [folder for folder in waiting if verdicts[folder] == "unknown"]
+        waiting = {folder: lease for folder in undecided if (lease := held_elsewhere(folder)) is not None}
+        time.sleep(0.2 if waiting else 0)
+    return tuple(stale)
+
+
+def held_elsewhere(folder: Path) -> Lease | None:
+    """The lease of a run, if a process on another machine, or before this one was started again, holds it."""
+    lease = current_lease(folder)
+    held = lease is not None and lease.state == "held" and lease.machine != this_machine()
+    return lease if held else None

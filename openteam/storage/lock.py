@@ -52,8 +52,8 @@ class Terms:
 
     seconds: float = LEASE_SECONDS
     """How long the claim holds without being renewed."""
-    stale: Lease | None = None
-    """A lease that is taken over though its owner may live: it was watched in vain for as long as it lasts."""
+    stale: tuple[Lease, ...] = ()
+    """Leases that are taken over though their owners may live: they were watched in vain for as long as they last."""
 
 
 class Writer:
@@ -74,7 +74,7 @@ class Writer:
         mine = read_lease(self.path)
         if mine is not None and mine.owner == self.lease.owner:
             return
-        other = current_lease(self.folder) if self.folder.is_dir() else None
+        other = current_lease(self.folder)
         if other is not None:
             raise Lost(f"{self.folder} was taken over {_by(other)}. Nothing more is written to it from here.")
         raise Lost(f"{self.folder} was removed or replaced while it was being trained. The training ends.")
@@ -114,10 +114,12 @@ def alone_in(folder: Path, terms: Terms | None = None) -> Iterator[Writer]:
 
 def claim(folder: Path, terms: Terms) -> Writer:
     """The next lease of a run; raises ``Held`` if the current one keeps us out."""
+    if not (folder / "config.json").exists():
+        raise Lost(f"{folder} was removed or is no run.")
     try:
         before = current_lease(folder)
         at_rest = before is None or before.state != "held" or is_dead(folder, before)
-        if not at_rest and not before.same_as(terms.stale):
+        if before is not None and not at_rest and not any(before.same_as(lease) for lease in terms.stale):
             raise _held(folder, before)
         writer = _create(folder, _next(folder, before, terms))
         _fence(folder, writer.lease.number, at_rest)
@@ -129,10 +131,7 @@ def claim(folder: Path, terms: Terms) -> Writer:
 
 def _next(folder: Path, before: Lease | None, terms: Terms) -> Lease:
     """The lease that follows another."""
-    try:
-        progress = (folder / "state.safetensors").stat().st_mtime_ns
-    except FileNotFoundError:
-        progress = 0
+    progress = progress_of(folder)
     last = before or Lease(0, state="free")
     died = last.state == "held" and last.progress == progress
     return Lease(
@@ -146,6 +145,14 @@ def _next(folder: Path, before: Lease | None, terms: Terms) -> Lease:
         deaths=last.deaths + 1 if died else 0,
         progress=progress,
     )
+
+
+def progress_of(folder: Path) -> int:
+    """Another number whenever the run's state was written."""
+    try:
+        return (folder / "state.safetensors").stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _create(folder: Path, lease: Lease) -> Writer:

@@ -51,6 +51,12 @@ class RunFolder:
             cls(stage).fill(config)
         return cls(path)
 
+    @classmethod
+    def create_once(cls, path: Path, config: dict[str, Any]) -> None:
+        """A new run, unless somebody else, who plans the same, has made it meanwhile."""
+        with staged(path, yielding=True) as stage:
+            cls(stage).fill(config)
+
     def fill(self, config: dict[str, Any]) -> None:
         """Write all that a run has before it begins, with copies of the files that the configuration names."""
         config, files = packed(config)

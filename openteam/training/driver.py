@@ -89,7 +89,7 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent, terms: Ter
     """
     use_compile_cache()
     folders = [RunFolder.open(path) for path in paths]
-    if all([folder.finished for folder in folders]):
+    if all(folder.finished for folder in folders):
         for folder in folders:  # believed only after a look at everything; nobody is kept out for that
             is_done(folder, RunSpec.from_config(folder.config, folder.path))
         return
