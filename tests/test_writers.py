@@ -30,8 +30,8 @@ from openteam.rollout import episodes
 from openteam.storage import writing
 from openteam.storage.checkpoint import read_arrays, read_header
 from openteam.storage.creation import is_free
-from openteam.storage.lease import is_lease
-from openteam.storage.lock import alone_in
+from openteam.storage.lease import current_lease, is_lease
+from openteam.storage.lock import Lost, Terms, alone_in
 from openteam.storage.rows import RowFile, read_lines
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.seal import sealed
@@ -165,6 +165,31 @@ def test_another_process_keeps_us_out_until_it_ends(new):
         other.communicate("\n")
     with alone_in(new) as writer:
         writer.check()
+
+
+def test_who_wakes_up_after_his_run_was_taken_over_and_finished_writes_nothing(new, whole):
+    """As if frozen after a row for longer than the lease lasts, while another worker came to the end."""
+    ended: list[dict[str, bytes]] = []
+
+    def be_overtaken() -> None:
+        lease = current_lease(new)
+        assert lease is not None
+        run_folders([new], terms=Terms(stale=(lease,)))
+        ended.append(snapshot(new))
+
+    with pytest.raises(Lost, match="was taken over by another process or thread"):
+        run_folders([new], at(12, be_overtaken))
+    assert snapshot(new) == ended[0]
+    assert content(new) == content(whole)
+
+
+def test_a_failure_is_noted_for_other_workers_and_an_interrupt_is_none(new):
+    with pytest.raises(KeyboardInterrupt):
+        run_folders([new], at(8, interrupt))
+    assert current_lease(new).state == "free"
+    (new / "state.safetensors").write_bytes(b"0" * 100)
+    said = refused(new)
+    assert (current_lease(new).state, current_lease(new).failure) == ("failed", said)
 
 
 def test_a_run_that_is_trained_twice_at_once_is_refused(new):

@@ -179,7 +179,8 @@ def watched_in_vain(folders: Iterable[Path], say: Callable[[str], None]) -> tupl
         stale += [lease for folder, lease in waiting.items() if verdicts[folder] == "stale"]
         undecided = [folder for folder in waiting if verdicts[folder] == "unknown"]
         waiting = {folder: lease for folder in undecided if (lease := held_elsewhere(folder)) is not None}
-        time.sleep(0.2 if waiting else 0)
+        if waiting:
+            time.sleep(0.2)
     return tuple(stale)
 
 
