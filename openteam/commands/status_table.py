@@ -27,7 +27,7 @@ def table_of_statuses(statuses: Sequence[RunStatus], every: bool = False, rows: 
     table = Table(
         Column("run", overflow="fold"), "state", Column("progress", justify="right"),
         Column("steps", justify="right"),
-        Column("steps/s", justify="right"), Column("return", justify="right"), "where",
+        Column("steps/s", justify="right"), Column("return", justify="right"), Column("where", no_wrap=True),
         Column("retries", justify="right"),
         title=summary(statuses), caption=f"and {left_out} more" if left_out else None, title_justify="left",
     )  # fmt: skip

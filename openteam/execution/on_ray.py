@@ -8,6 +8,7 @@ back last.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import platform
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from openteam.training.driver import Progress
 
 PAUSE = 0.3  # seconds between two looks into the mailbox
+MAILBOXES = 10  # that may be lost
 GRACE = 120.0  # seconds for states to come back after an interrupt
 PASSED_ON = ("XLA_FLAGS", "NPROC", "JAX_PLATFORMS", "OPENTEAM_COMPILE", "OPENTEAM_KEYS")
 """Variables that change a run's digits or where it computes: on nodes they are as here."""
@@ -191,29 +193,58 @@ class Driver:
         self.ray = ray = needed("ray", "ray")
         self.queue, self.workers, self.gpus, self.imports = queue, workers, gpus, imports
         self.sources = sources_of(imports)
-        here = ray.get_runtime_context().get_node_id()
-        stay = needed("ray.util.scheduling_strategies", "ray").NodeAffinitySchedulingStrategy(here, soft=False)
-        self.mailbox: Any = ray.remote(num_cpus=0, scheduling_strategy=stay)(Mailbox).remote()
+        self.mailbox, self.lost_mailboxes = self.new_mailbox(), 0
         self.task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0, max_calls=1)(run_on_node)
         self.running: dict[Any, Attempt] = {}
         self.deaths: dict[Path, tuple[int, int]] = {}
         self.attempts = 0
 
+    def new_mailbox(self) -> Any:
+        """On this node, whose end is ours, too."""
+        here = self.ray.get_runtime_context().get_node_id()
+        stay = needed("ray.util.scheduling_strategies", "ray").NodeAffinitySchedulingStrategy(here, soft=False)
+        return self.ray.remote(num_cpus=0, scheduling_strategy=stay)(Mailbox).remote()
+
     def work(self) -> None:
         """Until nothing is left to do. An interrupt waits for states to come back."""
         try:
-            while self.fill() or self.running:
-                self.look()
+            while self.advance():
+                pass
         except KeyboardInterrupt:
+            self.wait_for_states()
+            raise
+        finally:
+            self.give_up()
+
+    def advance(self) -> bool:
+        """Hand out and write down. Whether there is more to do."""
+        try:
+            more = self.fill()
+            self.look()
+        except self.ray.exceptions.RayError as error:  # the mailbox is gone: Ray ends processes when memory runs out
+            self.give_up()
+            self.lost_mailboxes += 1
+            if self.lost_mailboxes > MAILBOXES:
+                raise UserError(f"The Ray cluster does not work any more: {type(error).__name__}.") from None
+            self.mailbox = self.new_mailbox()
+            return True
+        return more or bool(self.running)
+
+    def wait_for_states(self) -> None:
+        """Have all tasks write their states, and take them, unless that takes too long."""
+        with contextlib.suppress(self.ray.exceptions.RayError):
             self.ray.get(self.mailbox.stop.remote())
             until = time.monotonic() + GRACE
             while self.running and time.monotonic() < until:
                 self.look()
-            raise
-        finally:
-            for task, attempt in self.running.items():
-                self.ray.cancel(task, force=True)
-                attempt.writer.close()
+
+    def give_up(self) -> None:
+        """End all tasks that are left. What came back from them stays."""
+        for task, attempt in self.running.items():
+            self.ray.cancel(task, force=True)
+            attempt.writer.close()
+            self.queue.at_work.discard(attempt.folder)
+        self.running.clear()
 
     def fill(self) -> bool:
         """Send runs out as long as there is room. Whether there may be more later."""

@@ -84,6 +84,8 @@ class Writer:
         with self.changing, contextlib.suppress(OSError):  # a full disk: others see it later or not at all
             self.lease = dataclasses.replace(self.lease, beat=self.lease.beat + 1, **changes)
             _write(self.descriptor, self.lease)
+            if self.lease.state == "held":  # else it is about to be closed, which other machines notice, too
+                os.fsync(self.descriptor)
 
     def close(self) -> None:
         """Give the run back."""
@@ -168,6 +170,7 @@ def _create(folder: Path, lease: Lease) -> Writer:
         raise _held(folder, current_lease(folder)) from None
     _lock(descriptor)
     _write(descriptor, lease)
+    os.fsync(descriptor)
     if lease_numbers(folder)[-1] != lease.number:
         os.close(descriptor)
         path.unlink(missing_ok=True)
@@ -188,7 +191,6 @@ def _write(descriptor: int, lease: Lease) -> None:
     assert len(content) == SIZE
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, content)
-    os.fsync(descriptor)
 
 
 def _fence(folder: Path, number: int, at_rest: bool) -> None:
