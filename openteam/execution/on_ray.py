@@ -7,13 +7,9 @@ back last.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
-import platform
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,125 +17,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openteam.errors import UserError
 from openteam.execution.extras import needed
+from openteam.execution.ray_task import PAUSE, Letter, Mailbox, Parcel, run_on_node
 
 if TYPE_CHECKING:
-    from openteam.execution.mirror import Change, Files, Mirror
     from openteam.execution.worker import Queue, Run
     from openteam.storage.lock import Writer
-    from openteam.training.driver import Progress
 
-PAUSE = 0.3  # seconds between two looks into the mailbox
 MAILBOXES = 10  # that may be lost
 GRACE = 120.0  # seconds for states to come back after an interrupt
 PASSED_ON = ("XLA_FLAGS", "NPROC", "JAX_PLATFORMS", "OPENTEAM_COMPILE", "OPENTEAM_KEYS")
 """Variables that change a run's digits or where it computes: on nodes they are as here."""
-
-
-class Letter(NamedTuple):
-    """What one task has written since its last one."""
-
-    folder: Path
-    attempt: int
-    where: str
-    process: int
-    changes: list[Change]
-
-
-class Mailbox:
-    """An actor between tasks and us. Letters of an attempt that was given up are thrown away."""
-
-    def __init__(self) -> None:
-        self.letters: list[Letter] = []
-        self.attempts: dict[Path, int] = {}
-        self.stopping = False
-
-    async def expect(self, folder: Path, attempt: int) -> None:
-        """From now on, only this attempt may write to the run."""
-        self.attempts[folder] = attempt
-
-    async def put(self, letter: Letter) -> bool:
-        """Leave a letter. False: stop."""
-        if self.attempts.get(letter.folder) != letter.attempt:
-            return False
-        self.letters.append(letter)
-        while len(self.letters) > 1000 and not self.stopping:  # nobody empties it quickly enough
-            await asyncio.sleep(PAUSE)
-        return not self.stopping
-
-    async def empty(self) -> list[Letter]:
-        """All letters so far, in their order."""
-        letters, self.letters = self.letters, []
-        return letters
-
-    async def stop(self) -> None:
-        """Have everybody write a state and end."""
-        self.stopping = True
-
-
-class Parcel(NamedTuple):
-    """All that a task needs."""
-
-    folder: Path
-    attempt: int
-    files: Files
-    imports: tuple[str, ...]
-    sources: dict[str, bytes]
-    """Modules of the user's that are not installed."""
-    variables: dict[str, str]
-
-
-def run_on_node(parcel: Parcel, mailbox: Any) -> str | None:
-    """The task: a whole run in a folder of its own. Returns None, or why the run could not be brought to its end."""
-    os.environ.update(parcel.variables)
-    from openteam.threads import use_one_thread
-
-    use_one_thread()
-    from openteam.execution.mirror import Mirror, unpack
-    from openteam.storage.imports import import_modules
-    from openteam.training.driver import run_folders
-
-    with tempfile.TemporaryDirectory() as home:
-        folder = Path(home) / "run"
-        unpack(parcel.files, folder)
-        put_sources(parcel.sources, Path(home))
-        sender = Sender(parcel, mailbox, Mirror(folder))
-        try:
-            import_modules(parcel.imports)
-            sender.report()
-            run_folders([folder], sender.report)
-        except UserError as error:
-            return str(error).replace(str(folder), str(parcel.folder))
-        except KeyboardInterrupt:  # we were told to stop, and the state is written
-            return None
-        finally:
-            sender.send()
-    return None
-
-
-class Sender:
-    """Tells the mailbox what a run has written."""
-
-    def __init__(self, parcel: Parcel, mailbox: Any, mirror: Mirror):
-        self.parcel, self.mailbox, self.mirror = parcel, mailbox, mirror
-
-    def send(self) -> bool:
-        """Whether to go on."""
-        changes = self.mirror.changes()
-        letter = Letter(self.parcel.folder, self.parcel.attempt, platform.node(), os.getpid(), changes)
-        return needed("ray", "ray").get(self.mailbox.put.remote(letter))
-
-    def report(self, progress: Progress | None = None) -> None:
-        """What runs report to: nothing is being written then."""
-        if not self.send():
-            raise KeyboardInterrupt
-
-
-def put_sources(sources: dict[str, bytes], home: Path) -> None:
-    """The user's modules, where they can be imported."""
-    for name, source in sources.items():
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        (home / name).write_bytes(source)
-    sys.path.insert(0, str(home))
 
 
 def bring_to_end(
@@ -182,8 +69,6 @@ class Attempt(NamedTuple):
     folder: Path
     number: int
     writer: Writer
-    state: int
-    """Of when the state was that it began with."""
 
 
 class Driver:
@@ -268,10 +153,7 @@ class Driver:
 
     def send(self, folder: Path) -> None:
         """Claim a run and hand it to the cluster."""
-        from openteam.execution.mirror import files_of
         from openteam.storage.lock import claim
-        from openteam.storage.run_folder import RunFolder
-        from openteam.training.resuming import cut_to_state
 
         try:
             writer = claim(folder, self.queue.terms(folder))
@@ -279,20 +161,37 @@ class Driver:
             self.queue.ended(folder, error)
             return
         try:
-            cut_to_state(RunFolder.open(folder), writer.check)
-            files = files_of(folder)
+            self.hand_out(folder, writer)
         except UserError as error:
-            writer.note(state="failed", failure=str(error))
+            self.fail(folder, writer, error)
+        except BaseException:
             writer.close()
-            self.queue.ended(folder, error)
-            return
+            self.queue.at_work.discard(folder)
+            raise
+
+    def hand_out(self, folder: Path, writer: Writer) -> None:
+        """Send what a run needs to go on."""
+        from openteam.execution.mirror import files_of
+        from openteam.storage.run_folder import RunFolder
+        from openteam.training.resuming import cut_to_state
+
+        cut_to_state(RunFolder.open(folder), writer.check)
         self.attempts += 1
         self.ray.get(self.mailbox.expect.remote(folder, self.attempts))
         variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        parcel = self.ray.put(Parcel(folder, self.attempts, files, self.imports, self.sources, variables))
+        parcel = Parcel(folder, self.attempts, files_of(folder), self.imports, self.sources, variables)
         writer.note(where="cluster", process=0)
-        task = self.task.options(name=f"openteam {folder.name}").remote(parcel, self.mailbox)
-        self.running[task] = Attempt(folder, self.attempts, writer, writer.lease.progress)
+        task = self.task.options(name=f"openteam {folder.name}").remote(self.ray.put(parcel), self.mailbox)
+        self.running[task] = Attempt(folder, self.attempts, writer)
+
+    def fail(self, folder: Path, writer: Writer, error: UserError) -> None:
+        """A run that cannot be brought to its end, or that is not ours any more."""
+        from openteam.storage.lock import Lost
+
+        if not isinstance(error, Lost):
+            writer.note(state="failed", failure=str(error))
+        writer.close()
+        self.queue.ended(folder, error)
 
     def look(self) -> None:
         """Write down what came, and see who has ended."""
@@ -303,52 +202,59 @@ class Driver:
         for letter in self.ray.get(self.mailbox.empty.remote()):  # after the look: an ended task has sent its last one
             self.write(letter)
         for task in ended:
-            self.end(task, self.running.pop(task))
+            if task in self.running:
+                self.end(task, self.running.pop(task))
 
     def write(self, letter: Letter) -> None:
         """To the folder of the run, if the letter is from the task that is at it."""
         from openteam.execution.mirror import apply
 
-        attempt = next((one for one in self.running.values() if one.number == letter.attempt), None)
-        if attempt is None:
-            return
-        if (attempt.writer.lease.where, attempt.writer.lease.process) != (letter.where, letter.process):
-            attempt.writer.note(where=letter.where, process=letter.process)
-        apply(letter.changes, attempt.folder, attempt.writer.check)
+        found = [(task, attempt) for task, attempt in self.running.items() if attempt.number == letter.attempt]
+        for task, (folder, _, writer) in found:
+            if (writer.lease.where, writer.lease.process) != (letter.where, letter.process):
+                writer.note(where=letter.where, process=letter.process)
+            try:
+                apply(letter.changes, folder, writer.check)
+            except UserError as error:  # a full disk, or somebody took the run over
+                self.ray.cancel(task, force=True)
+                del self.running[task]
+                self.fail(folder, writer, error)
 
     def end(self, task: Any, attempt: Attempt) -> None:
         """A task is over: well, with a sentence, by an error of ours, or because its node is gone."""
+        folder, _, writer = attempt
         errors = self.ray.exceptions
         try:
             said = self.ray.get(task)
-            error = None if said is None else UserError(said)
-        except errors.RayTaskError as failure:
-            error = UserError(f"{attempt.folder} failed: {failure.cause!r}")
-        except errors.RayError as failure:
-            error = self.died(attempt, f"its node or process died ({type(failure).__name__})")
-        from openteam.execution.processes import Died
-
-        if error is not None and not isinstance(error, Died):
-            attempt.writer.note(state="failed", failure=str(error))
-        attempt.writer.close()
-        if error is None and not self.queue.left[attempt.folder].finished:
-            self.queue.at_work.discard(attempt.folder)  # it was stopped
+        except errors.RayTaskError as error:
+            said = f"{folder} failed: {error.cause!r}"
+        except errors.RayError as error:
+            self.bury(folder, writer, f"its node or process died ({type(error).__name__})")
+            return
+        if said is not None:
+            self.fail(folder, writer, UserError(said))
+            return
+        writer.close()
+        if self.queue.left[folder].finished:
+            self.queue.ended(folder, None)
         else:
-            self.queue.ended(attempt.folder, error)
+            self.queue.at_work.discard(folder)  # it was stopped
 
-    def died(self, attempt: Attempt, how: str) -> UserError:
-        """To be tried again, unless that was in vain several times in a row."""
+    def bury(self, folder: Path, writer: Writer, how: str) -> None:
+        """A run whose task died is tried again, unless that was in vain several times in a row."""
         from openteam.execution.processes import Died
         from openteam.execution.worker import ATTEMPTS
         from openteam.storage.lock import progress_of
 
-        before, count = self.deaths.get(attempt.folder, (-1, 0))
-        now = progress_of(attempt.folder)
+        before, count = self.deaths.get(folder, (-1, 0))
+        now = progress_of(folder)
         count = count + 1 if now == before else 1
-        self.deaths[attempt.folder] = (now, count)
-        if count < ATTEMPTS:
-            return Died(f"{attempt.folder}: {how}")
-        return UserError(f"{attempt.folder}: {how}, {count} times before it got any further.")
+        self.deaths[folder] = (now, count)
+        if count >= ATTEMPTS:
+            self.fail(folder, writer, UserError(f"{folder}: {how}, {count} times before it got any further."))
+            return
+        writer.close()
+        self.queue.ended(folder, Died(f"{folder}: {how}"))
 
 
 def sources_of(imports: Sequence[str]) -> dict[str, bytes]:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import threading
 import time
 from pathlib import Path
@@ -165,3 +166,12 @@ def test_a_mistake_gets_a_sentence(line, sentence, tmp_path, capsys, monkeypatch
     (tmp_path / "plan.json").write_text("{}")
     assert run(line.replace("FILE", str(tmp_path / "plan.json")).split()) == 2
     assert sentence in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(("engine", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_an_engine_that_is_not_installed_says_how_to_get_it(engine, package, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    plan = {"tasks": ["probe-constant"], "algorithms": ["ippo"], "steps": 320, "out": str(tmp_path / "runs")}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert run(["plan", str(tmp_path / "plan.json"), "--on", engine]) == 2
+    assert f"needs the package {package}, which is not installed here: pip install" in capsys.readouterr().err
