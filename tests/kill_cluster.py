@@ -1,9 +1,10 @@
 """Kill nodes, workers and the driver of plans on clusters, and compare with local processes. Not a test: it takes long.
 
-python tests/kill_cluster.py ray|slurm|freeze FOLDER [RUNS] [STEPS]
+python tests/kill_cluster.py ray|slurm|freeze FOLDER [RUNS] [STEPS] [SECONDS]
 
 ray: a cluster of two nodes on this machine; one is killed in the middle, later the driver, which is started again.
-slurm: submitit's executor on this machine, with a time limit shorter than a run; the driver is killed as well.
+slurm: submitit's executor on this machine; a run that takes longer than SECONDS is written and queued again at this
+limit (by 0, as soon as it has rows, by hand); the driver is killed, too.
 freeze: two workers on one folder; one is frozen past its lease, and continued when the other has its run.
 FOLDER gets ``whole``, made by local processes, unless it is there.
 """
@@ -25,17 +26,18 @@ from kill import difference
 
 OPENTEAM = [sys.executable, "-m", "openteam"]
 SMALL = {"envs": 4, "update_every": 4, "minibatches": 1, "epochs": 1, "network.width": 4}
-TIME_LIMIT, SIGNAL_BEFORE = 45, 30  # seconds; submitit's local executor sends its signal so long before the limit
+SIGNAL_BEFORE = 30  # seconds before the limit at which submitit's local executor sends its signal
 LEASE = 4
 
 
-def main(how: str, folder: str, runs: str = "12", steps: str = "192000") -> None:
+def main(how: str, folder: str, runs: str = "12", steps: str = "192000", seconds: str = "20") -> None:
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
     whole = write_plan(home, "whole", int(runs), int(steps))
     finish(start("plan", str(whole)))
     plan = write_plan(home, how, int(runs), int(steps))
-    said = {"ray": on_ray, "slurm": on_slurm, "freeze": frozen}[how](plan, home / how)
+    ways = {"ray": on_ray, "slurm": lambda *paths: on_slurm(*paths, int(seconds)), "freeze": frozen}
+    said = ways[how](plan, home / how)
     print(f"{how}: {said}; {difference(home / how, home / 'whole')}")
 
 
@@ -74,22 +76,16 @@ def on_ray(plan: Path, out: Path) -> str:
     return watch.verdict()
 
 
-def on_slurm(plan: Path, out: Path) -> str:
-    words = (
-        "plan",
-        str(plan),
-        "--on",
-        "slurm",
-        "--address",
-        "local",
-        "--workers",
-        "2",
-        "--time-limit",
-        f"{TIME_LIMIT}s",
-    )
+def on_slurm(plan: Path, out: Path, seconds: int) -> str:
+    limit = f"{seconds + SIGNAL_BEFORE if seconds else 3600}s"
+    words = ("plan", str(plan), "--on", "slurm", "--address", "local", "--workers", "2", "--time-limit", limit)
     watch = Watch(out)
     driver = start(*words)
-    watch.until(lambda: len(watch.finished()) >= 2, driver)
+    if not seconds:
+        watch.until(lambda: watch.running() > 0, driver)
+        os.kill(worker_of(watch.statuses()), signal.SIGUSR2)
+        watch.until(lambda: any(one["retries"] for one in watch.statuses()), driver)
+    watch.until(lambda: len(watch.finished()) >= 1, driver)
     driver.kill()
     driver.wait()
     watch.note("driver killed")
@@ -97,7 +93,14 @@ def on_slurm(plan: Path, out: Path) -> str:
     logs = "".join(path.read_text() for path in (out / "slurm").rglob("*.out"))
     requeued = len(re.findall("Requeued job", logs))
     shutil.rmtree(out / "slurm")  # logs and pickles of submitit's are no part of the comparison
-    return f"{requeued} times queued again at the time limit, {watch.verdict()}"
+    return f"{requeued} times queued again at the limit of {seconds} s, {watch.verdict()}"
+
+
+def worker_of(statuses: list[dict]) -> int:
+    """The process that has started the process of a run."""
+    run = next(one for one in statuses if one["state"] == "running" and one["step"] > 0)
+    stat = Path(f"/proc/{run['where'].rsplit(':', 1)[1]}/stat").read_text()
+    return int(stat.rsplit(")", 1)[1].split()[1])
 
 
 def frozen(plan: Path, out: Path) -> str:

@@ -31,7 +31,7 @@ def test_a_plan_on_ray_survives_a_dead_node_and_a_dead_driver(tmp_path, users_en
     importlib.util.find_spec("submitit") is None, reason="submitit is not installed: pip install 'openteam[slurm]'"
 )
 def test_a_plan_on_slurm_is_queued_again_at_the_time_limit(tmp_path, users_env):
-    said = killed("slurm", tmp_path, users_env, "2", "960000")
+    said = killed("slurm", tmp_path, users_env, "3", "96000", "0")
     assert not said.startswith("slurm: 0 times")
-    assert "2 runs finished" in said
+    assert "3 runs finished" in said
     assert "run to their end twice: none; the same" in said

@@ -6,6 +6,7 @@ submitted it need not be there any more.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import time
@@ -29,6 +30,8 @@ class Job:
     def __init__(self, runs: Sequence[Run], imports: tuple[str, ...], gpus: int, seconds: float):
         self.runs, self.imports, self.gpus, self.seconds = list(runs), imports, gpus, seconds
         self.place = os.getcwd()
+        self.progress: dict[Path, int] = {}
+        self.in_vain = 0
 
     def __call__(self) -> dict[Path, str]:
         """What failed, and why. What others are at is theirs."""
@@ -49,10 +52,17 @@ class Job:
         return queue.failures
 
     def checkpoint(self) -> Any:
-        """What submitit calls before the time limit, and queues again."""
+        """What submitit calls before the time limit, and queues again, unless the limit is too short to get on."""
         from openteam.execution.processes import stop_workers
+        from openteam.execution.worker import ATTEMPTS
+        from openteam.storage.lock import progress_of
 
         stop_workers(multiprocessing.active_children())
+        now = {run.folder: progress_of(run.folder) for run in self.runs}
+        self.in_vain = self.in_vain + 1 if now == self.progress else 0
+        self.progress = now
+        if self.in_vain >= ATTEMPTS:
+            return None
         return needed("submitit.helpers", "slurm").DelayedSubmission(self)
 
 
@@ -107,17 +117,19 @@ def make_executor(
     submitit = needed("submitit", "slurm")
     if address not in (None, "local"):
         raise UserError(f"--on slurm takes no --address but 'local', which tries it out here; got '{address}'.")
-    cluster = address or "slurm"
+    if address == "local":
+        executor = submitit.LocalExecutor(logs / "%j", max_num_timeout=REQUEUES)
+        executor.update_parameters(timeout_min=time_limit / 60, gpus_per_node=gpus, stderr_to_stdout=True)
+        return executor
     try:
-        executor = submitit.AutoExecutor(
-            folder=logs / "%j", cluster=cluster, slurm_max_num_timeout=REQUEUES, local_max_num_timeout=REQUEUES
-        )
+        executor = submitit.AutoExecutor(logs / "%j", cluster="slurm", slurm_max_num_timeout=REQUEUES)
         executor.update_parameters(
-            name="openteam", timeout_min=time_limit / 60, cpus_per_task=1, gpus_per_node=gpus, stderr_to_stdout=True,
-            slurm_array_parallelism=workers, **{f"slurm_{name}": value for name, value in parameters.items()},
+            name="openteam", timeout_min=math.ceil(time_limit / 60), cpus_per_task=1, gpus_per_node=gpus,
+            stderr_to_stdout=True, slurm_array_parallelism=workers,
+            **{f"slurm_{name}": value for name, value in parameters.items()},
         )  # fmt: skip
     except RuntimeError as error:
-        raise UserError(f"There is no Slurm here: {error}. To try it out on this machine: --address local.") from None
+        raise UserError(f"There is no Slurm here: {error} To try it out on this machine: --address local.") from None
     except (NameError, AssertionError, ValueError, TypeError) as error:
         said = " ".join(str(error).split())[:300]
         raise UserError(f"--slurm names something that submitit does not know: {said}") from None
