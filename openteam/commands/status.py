@@ -40,5 +40,4 @@ class Status:
             for one in statuses:
                 print(json.dumps(dataclasses.asdict(one) | {"folder": str(one.folder)}))
             return
-        table = table_of_statuses(statuses, every=self.all or len(statuses) == 1)
-        Console().print(table if table.row_count else table.title)
+        Console().print(table_of_statuses(statuses, every=self.all or len(statuses) == 1))

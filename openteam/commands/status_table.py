@@ -20,15 +20,20 @@ QUIET = ("finished", "waiting")  # states that are counted, and listed only on d
 SHARE = 200  # a look may take one part in so many of the time
 
 
-def table_of_statuses(statuses: Sequence[RunStatus], every: bool = False, rows: int | None = None) -> Table:
-    """A line per run that somebody is at, was at, or failed at; with ``every``, per run. At most ``rows`` of them."""
+def table_of_statuses(statuses: Sequence[RunStatus], every: bool = False, rows: int | None = None) -> Table | str:
+    """A line per run that somebody is at, was at, or failed at; with ``every``, per run. At most ``rows`` of them.
+
+    Where there is none, only the summary.
+    """
     shown = sorted((one for one in statuses if every or one.state not in QUIET), key=lambda one: ORDER.index(one.state))
+    if not shown:
+        return summary(statuses)
     left_out = len(shown) - len(shown[:rows])
+    right = {"justify": "right", "no_wrap": True}
     table = Table(
-        Column("run", overflow="fold"), "state", Column("progress", justify="right"),
-        Column("steps", justify="right"),
-        Column("steps/s", justify="right"), Column("return", justify="right"), Column("where", no_wrap=True),
-        Column("retries", justify="right"),
+        Column("run", overflow="fold"), Column("state", overflow="fold", min_width=11), Column("progress", **right),
+        Column("steps/s", **right), Column("return", **right), Column("where", no_wrap=True),
+        Column("retries", **right),
         title=summary(statuses), caption=f"and {left_out} more" if left_out else None, title_justify="left",
     )  # fmt: skip
     root = common_folder([one.folder for one in statuses])
@@ -42,7 +47,7 @@ def cells(one: RunStatus) -> list[str]:
     share = f"{one.step / one.steps:.0%}" if one.steps else ""
     speed = f"{one.speed:,.0f}" if one.speed is not None else ""
     value = f"{one.train_return:.2f}" if one.train_return is not None else ""
-    return [one.failure or one.state, share, f"{one.steps:,}", speed, value, one.where, str(one.retries or "")]
+    return [one.failure or one.state, share, speed, value, one.where, str(one.retries or "")]
 
 
 def summary(statuses: Sequence[RunStatus]) -> str:
@@ -51,9 +56,10 @@ def summary(statuses: Sequence[RunStatus]) -> str:
     listed = ", ".join(f"{counts[state]} {state}" for state in ORDER if counts[state])
     total = sum(one.steps for one in statuses)
     gone = sum(min(one.step, one.steps) for one in statuses)
-    text = f"{len(statuses)} runs: {listed}" + (f"; {gone / total:.0%} of {total:,} steps" if total else "")
+    text = "1 run" if len(statuses) == 1 else f"{len(statuses)} runs"
+    text += f": {listed}" + (f"; {gone / total:.0%} of {total:,} steps" if total else "")
     speed = sum(one.speed or 0.0 for one in statuses if one.state == "running")
-    if not speed or (counts["waiting"] and not all(one.steps for one in statuses)):
+    if not speed or not all(one.steps for one in statuses):  # of runs that are not made yet nothing is known
         return text
     hours, minutes = divmod(round((total - gone) / speed / 60), 60)
     return f"{text}; {hours} h {minutes:02d} min left at this pace" if hours else f"{text}; {minutes} min left"

@@ -125,7 +125,7 @@ def test_what_did_not_change_is_not_read_again(tmp_path, monkeypatch):
 
 def test_how_long_it_will_take_is_told_if_it_is_known():
     half = RunStatus(Path("a"), "running", 300_000, 600_000, 100.0)
-    assert summary([half]) == "1 runs: 1 running; 50% of 600,000 steps; 50 min left"
+    assert summary([half]) == "1 run: 1 running; 50% of 600,000 steps; 50 min left"
     assert "left" not in summary([half, RunStatus(Path("b"), "waiting")])
     slow = dataclasses.replace(half, speed=10.0)
     assert summary([slow]).endswith("8 h 20 min left at this pace")

@@ -132,6 +132,23 @@ def test_a_run_whose_processes_die_is_tried_three_times_unless_it_gets_further(r
     assert queue.failures == {folder: "It died."}
 
 
+def test_a_run_at_which_whole_workers_died_is_not_taken_by_those_that_are_left(runs, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(leases.time, "monotonic", lambda: now)
+    queue = Queue(runs[:1])
+    lease = elsewhere(runs[0], deaths=2)
+    assert next(queue) is None
+    now = 31.0
+    with pytest.raises(StopIteration):
+        next(queue)
+    assert queue.failures == {runs[0].folder: "Its processes died 3 times before it got any further."}
+    now, later = 0.0, Queue(runs[:1])
+    assert later.old_failures == {runs[0].folder: lease}
+    assert next(later) is None
+    now = 31.0
+    assert next(later) == runs[0].folder  # who comes later tries it once more
+
+
 def test_a_run_that_was_taken_from_us_stays_on_the_list(runs):
     queue = Queue(runs[:1])
     folder = next(queue)

@@ -89,9 +89,9 @@ class Queue:
 
     def can_begin(self, run: Run) -> bool:
         """Whether there is something to do; one that is finished, or that others have failed at, is crossed out."""
-        lease = current_lease(run.folder)
-        if lease is not None and lease.state == "failed" and not lease.same_as(self.old_failures.get(run.folder)):
-            self.cross_out(run.folder, lease.failure)
+        failure = failure_of(current_lease(run.folder), self.old_failures.get(run.folder))
+        if failure is not None:
+            self.cross_out(run.folder, failure)
             return False
         if run.finished:
             self.cross_out(run.folder)
@@ -126,6 +126,15 @@ class Queue:
     def held(self) -> dict[Path, str]:
         """What is left in the end because somebody else is at it, and who."""
         return {folder: f"{folder} is being trained by another process or thread." for folder in self.left}
+
+
+def failure_of(lease: Lease | None, before: Lease | None) -> str | None:
+    """Why nobody should try a run again; what failed before we came is worth another try."""
+    if lease is None or lease.same_as(before):
+        return None
+    if lease.state == "held" and lease.deaths + 1 >= ATTEMPTS:
+        return f"Its processes died {lease.deaths + 1} times before it got any further."
+    return lease.failure if lease.state == "failed" else None
 
 
 def deaths_of(folder: Path) -> int:

@@ -71,7 +71,8 @@ class Writer:
     def check(self) -> None:
         """Raise if the run is somebody else's by now, or gone. A file is opened, not only looked up: on network file
         systems that is what asks the server."""
-        mine = read_lease(self.path)
+        with self.changing:  # we would not understand what we are just writing
+            mine = read_lease(self.path)
         if mine is not None and mine.owner == self.lease.owner:
             return
         other = current_lease(self.folder)
@@ -81,9 +82,10 @@ class Writer:
 
     def note(self, **changes: Any) -> None:
         """Change what the lease says. It is written over in place: a lease that was removed does not come back."""
-        with self.changing, contextlib.suppress(OSError):  # a full disk: others see it later or not at all
-            self.lease = dataclasses.replace(self.lease, beat=self.lease.beat + 1, **changes)
-            _write(self.descriptor, self.lease)
+        with contextlib.suppress(OSError):  # a full disk: others see it later or not at all
+            with self.changing:
+                self.lease = dataclasses.replace(self.lease, beat=self.lease.beat + 1, **changes)
+                _write(self.descriptor, self.lease)
             if self.lease.state == "held":  # else it is about to be closed, which other machines notice, too
                 os.fsync(self.descriptor)
 
@@ -168,13 +170,16 @@ def _create(folder: Path, lease: Lease) -> Writer:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     except FileExistsError:
         raise _held(folder, current_lease(folder)) from None
-    _lock(descriptor)
-    _write(descriptor, lease)
-    os.fsync(descriptor)
-    if lease_numbers(folder)[-1] != lease.number:
+    try:
+        _lock(descriptor)
+        _write(descriptor, lease)
+        os.fsync(descriptor)
+        if lease_numbers(folder)[-1] != lease.number:
+            raise _held(folder, current_lease(folder))
+    except BaseException:  # a full disk, too
         os.close(descriptor)
         path.unlink(missing_ok=True)
-        raise _held(folder, current_lease(folder))
+        raise
     return Writer(folder, descriptor, lease)
 
 

@@ -130,6 +130,16 @@ def test_after_a_power_cut_the_run_is_watched_and_then_free(run, monkeypatch):
         assert watched_in_vain([run], said.append) == ()  # ours: nothing to wait for
 
 
+def test_renewing_a_lease_does_not_look_like_losing_it(run):
+    writer = claim(run, Terms())
+    thread = threading.Thread(target=lambda: [writer.note() for _ in range(100)])
+    thread.start()
+    while thread.is_alive():
+        writer.check()
+    assert writer.lease.beat == 100
+    writer.close()
+
+
 def test_a_lease_that_is_only_half_written_keeps_others_out(run):
     lease_path(run, 1).write_bytes(b'{"number": 1, "ow')
     with pytest.raises(Held):
