@@ -33,6 +33,7 @@ from openteam.storage import policies, run_folder
 from openteam.storage.archive import archive
 from openteam.storage.columns import COLUMNS
 from openteam.storage.config import from_json, to_json
+from openteam.storage.lease import is_lease
 from openteam.storage.policies import load
 from openteam.storage.rows import ROW_FILES
 from openteam.storage.run_folder import RunFolder
@@ -309,7 +310,9 @@ def outcome(read: Callable[[], object]) -> object:
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files but leases, which change whenever somebody is at the run."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not is_lease(path.name)]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def remembered(function: Callable) -> Callable:

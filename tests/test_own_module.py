@@ -93,7 +93,7 @@ def test_a_killed_run_is_resumed_and_evaluated_and_equals_one_of_a_plan_with_two
     plan = {"import": ["my_worlds"], "out": "runs/plan", "tasks": ["my_worlds:meeting"], "algorithms": ["ql"],
             "seeds": [0, 1], "set": changes} | NUMBERS  # fmt: skip
     (home.path / "plan.json").write_text(json.dumps(plan))
-    home.run("plan", "plan.json", "--processes", str(min(2, len(cores()))))
+    home.run("plan", "plan.json", "--workers", str(min(2, len(cores()))))
     planned = [RunFolder.open(home.path / f"runs/plan/meeting/ql/seed-{seed}") for seed in (0, 1)]
     ours, others = ([path.read_bytes() for path in run.checkpoints] for run in planned)
     assert ours == [path.read_bytes() for path in killed.checkpoints]

@@ -39,6 +39,8 @@ TYPICAL = {
     "train lbf gpl-q --steps 100 --log wandb": 2,
     "evaluate nowhere": 2,
     "compare nowhere": 2,
+    "status nowhere": 2,
+    "work nowhere": 2,
     "record lbf --out x.avi": 2,
     "teammates clone lbf --type H9 --name x": 2,
 }
@@ -111,7 +113,8 @@ WRONG = {
     "compare nowhere": {NOWHERE: "--at --csv --markdown --curves --import"},
     "beliefs nowhere": {NO_NUMBERS: "--episodes --seed", NOWHERE: "--player --csv --curves"},
     "resume nowhere": {NOWHERE: "--log --import"},
-    "plan nowhere": {NO_NUMBERS: "--processes", NOWHERE: "--import"},
+    "plan nowhere": {NO_NUMBERS: "--workers --gpus --time-limit", NOWHERE: "--import --on"},
+    "work nowhere": {NO_NUMBERS: "--workers --gpus --lease --time-limit", NOWHERE: "--import"},
     "teammates list": {NO_NUMBERS: "--episodes", NOWHERE: "--import --tasks"},
     "teammates clone lbf --type H1 --name x": {NO_NUMBERS: "--steps --seed --width", NOWHERE: "--type --like"},
     "teammates train lbf --name x": {NO_NUMBERS: "--steps --seed --algorithm.envs --envs", NOWHERE: "--among"},

@@ -30,7 +30,8 @@ from openteam.rollout import episodes
 from openteam.storage import writing
 from openteam.storage.checkpoint import read_arrays, read_header
 from openteam.storage.creation import is_free
-from openteam.storage.lock import alone_in
+from openteam.storage.lease import current_lease, is_lease
+from openteam.storage.lock import Lost, Terms, alone_in
 from openteam.storage.rows import RowFile, read_lines
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.seal import sealed
@@ -97,7 +98,9 @@ def content(folder: Path) -> dict[str, object]:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """All files but leases, which change whenever somebody is at the run."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not is_lease(path.name)]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def at(step: int, action):
@@ -133,7 +136,7 @@ def by_command(new: Path) -> str:
 def by_plan(new: Path) -> str:
     """In a process of its own, as workers of plans are."""
     with contextlib.redirect_stderr(io.StringIO()) as errors:
-        assert run(["plan", str(new.parents[3] / "plan.json"), "--processes", "1"]) == 2
+        assert run(["plan", str(new.parents[3] / "plan.json"), "--workers", "1"]) == 2
     return " ".join(errors.getvalue().split())
 
 
@@ -149,8 +152,9 @@ def test_a_second_writer_gets_a_sentence_and_the_files_stay_equal(second, whole,
 
 
 def test_another_process_keeps_us_out_until_it_ends(new):
-    hold = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); input()"
-    words = [sys.executable, "-c", hold, str(new / "config.json")]
+    hold = "import pathlib, sys; from openteam.storage.lock import alone_in\n"
+    hold += "with alone_in(pathlib.Path(sys.argv[1])): print(flush=True); input()"
+    words = [sys.executable, "-c", hold, str(new)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         other.stdout.readline()
         before = snapshot(new)
@@ -161,6 +165,31 @@ def test_another_process_keeps_us_out_until_it_ends(new):
         other.communicate("\n")
     with alone_in(new) as writer:
         writer.check()
+
+
+def test_who_wakes_up_after_his_run_was_taken_over_and_finished_writes_nothing(new, whole):
+    """As if frozen after a row for longer than the lease lasts, while another worker came to the end."""
+    ended: list[dict[str, bytes]] = []
+
+    def be_overtaken() -> None:
+        lease = current_lease(new)
+        assert lease is not None
+        run_folders([new], terms=Terms(stale=(lease,)))
+        ended.append(snapshot(new))
+
+    with pytest.raises(Lost, match="was taken over by another process or thread"):
+        run_folders([new], at(12, be_overtaken))
+    assert snapshot(new) == ended[0]
+    assert content(new) == content(whole)
+
+
+def test_a_failure_is_noted_for_other_workers_and_an_interrupt_is_none(new):
+    with pytest.raises(KeyboardInterrupt):
+        run_folders([new], at(8, interrupt))
+    assert current_lease(new).state == "free"
+    (new / "state.safetensors").write_bytes(b"0" * 100)
+    said = refused(new)
+    assert (current_lease(new).state, current_lease(new).failure) == ("failed", said)
 
 
 def test_a_run_that_is_trained_twice_at_once_is_refused(new):
@@ -225,9 +254,9 @@ def test_rows_come_before_the_policy_and_the_policy_before_the_state(new, monkey
     order: list[str] = []
     write, append = writing.write_atomic, RowFile.append
 
-    def wrote(path: Path, data: bytes) -> None:
+    def wrote(path: Path, data: bytes, check) -> None:
         order.append(path.name)
-        write(path, data)
+        write(path, data, check)
 
     def appended(file: RowFile, rows) -> None:
         order.append(file.path.name)

@@ -1,51 +1,58 @@
-"""The runs of a plan at work: their folders, their progress, and what would be done with them."""
+"""The runs of a plan: which they are, what would be done with them, and what became of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Column, Table
 
 from openteam.errors import UserError
 from openteam.execution.estimate import USUAL, in_words, measured_speeds, seconds_for, total_time
-from openteam.execution.plan import PlannedRun, unfinished, what_to_do
-from openteam.training.driver import Progress
-from openteam.training.progress import ProgressBars
+from openteam.execution.plan import PlannedRun, planned_imports, read_plan, unfinished, what_to_do
+from openteam.execution.slots import cores, slots
+from openteam.storage.imports import import_modules
+
+if TYPE_CHECKING:
+    from openteam.execution.worker import Run
 
 
-def begun(planned: list[PlannedRun], failures: dict[Path, str]) -> Iterator[Path]:
-    """Folders of unfinished runs, each made when its turn comes."""
-    for run in unfinished(planned):
-        try:
-            run.begin()
-        except UserError as error:
-            failures[run.folder] = str(error)
-        else:
-            yield run.folder
+def runs_of(target: Path, imports: Sequence[str]) -> tuple[Sequence[Run], tuple[str, ...]]:
+    """The runs of a plan file or of a folder, and the modules that they need, which are imported."""
+    from openteam.execution.worker import runs_below
+
+    if target.is_dir():
+        import_modules(imports)
+        runs = runs_below(target)
+        if not runs:
+            raise UserError(f"There is no run in {target}: no folder with a config.json.")
+        return runs, tuple(imports)
+    return planned_of(target, imports)
 
 
-class PlanBars:
-    """A bar for all steps of the plan, and one for every run that is at work."""
-
-    def __init__(self, bars: ProgressBars, planned: list[PlannedRun]):
-        self.bars = bars
-        self.names = {run.folder: f"seed {run.seed}: {name_of(run)}" for run in planned}
-        self.steps = {run.folder: min(run.step or 0, run.settings.steps) for run in planned if run.exists}
-        total = sum(run.settings.steps for run in planned)
-        self.all = bars.bars.add_task(f"all {len(planned)} runs", total=total, speed="", latest="")
-
-    def __call__(self, folder: Path, progress: Progress) -> None:
-        self.bars.show(self.names[folder], progress)
-        self.steps[folder] = progress.step
-        self.bars.bars.update(self.all, completed=sum(self.steps.values()))
-        if progress.step >= progress.steps and progress.evaluation is not None and self.names[folder] in self.bars.rows:
-            self.bars.bars.update(self.bars.rows[self.names[folder]], visible=False)
+def planned_of(file: Path, imports: Sequence[str]) -> tuple[list[PlannedRun], tuple[str, ...]]:
+    """The runs of a plan, each checked, and the modules that they need, which are imported."""
+    modules = tuple(dict.fromkeys((*imports, *planned_imports(file))))
+    import_modules(modules)
+    planned = read_plan(file)
+    for run in planned:
+        run.check()
+    return planned, modules
 
 
-def name_of(run: PlannedRun) -> str:
-    """Algorithm and task."""
-    return f"{run.folder.parent.name} on {run.task}"
+def check_workers(workers: int | None, gpus: int) -> None:
+    """Raise unless so many runs have room on this machine."""
+    if gpus:
+        slots(workers, gpus)
+    elif workers is not None and not 1 <= workers <= len(cores()):
+        raise UserError(f"--workers must lie between 1 and the {len(cores())} cores here; got {workers}.")
+
+
+def listed(failures: Mapping[Path, str], runs: int) -> str:
+    """What failed, and why."""
+    each = " ".join(f"{folder}: {message}" for folder, message in failures.items())
+    return f"{len(failures)} of {runs} runs failed, the others are finished. {each}"
 
 
 def table_of(planned: list[PlannedRun], processes: int) -> Table:

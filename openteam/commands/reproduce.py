@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from openteam.execution.plan import PlannedRun
 
 What = Literal["full", "partial", "unseen", "iqm", "shooting", "utilities", "values", "reconstruction", "all"]
-ATTEMPTS = 3  # at a run whose process dies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,26 +102,18 @@ class Reproduce:
 
     def train(self, planned: list[PlannedRun]) -> dict[Path, str]:
         """Bring all runs to their end; one whose process dies is resumed. What is still unfinished, and why."""
-        from openteam.commands.planning import PlanBars, begun, name_of
+        from openteam.commands.status_table import StatusTable
         from openteam.execution.plan import unfinished
-        from openteam.execution.processes import work_through
-        from openteam.training.progress import ProgressBars
+        from openteam.execution.worker import work
 
-        failures: dict[Path, str] = {}
-        for _ in range(ATTEMPTS):
-            left = unfinished(planned)
-            failures = {}
-            if not left:
-                break
-            with ProgressBars(max(map(name_of, planned), key=len)) as bars:
-                shown = PlanBars(bars, planned)
-                try:
-                    work_through(begun(left, failures), shown, failures.__setitem__, processes=self.processes)
-                except KeyboardInterrupt:
-                    raise UserError(f"Interrupted; nothing is lost. To go on: {self.command}") from None
-            if not failures:
-                break
-        return failures
+        left = unfinished(planned)
+        if not left:
+            return {}
+        try:
+            with StatusTable([run.folder for run in planned]):
+                return work(left, processes=self.processes, wait=False)
+        except KeyboardInterrupt:
+            raise UserError(f"Interrupted; nothing is lost. To go on: {self.command}") from None
 
     def evidence(self, planned: list[PlannedRun], scale: Scale) -> Evidence:
         """What is finished, by task and row of the paper."""

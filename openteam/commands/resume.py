@@ -57,14 +57,16 @@ class Resume:
         """One run in this process, several in processes of their own."""
         from openteam.commands.running import report_to, resumable, run_with_bar
         from openteam.execution.processes import advance_runs
+        from openteam.storage.lease import watched_in_vain
         from openteam.training.progress import ProgressBars
 
         if len(folders) == 1:
             run_with_bar(folders, label, logger, self.imports)
         elif folders:
+            stale = watched_in_vain(folders, print)
             with ProgressBars(self.run.name) as bars:
                 report = report_to(bars, logger)
-                resumable(lambda: advance_runs(folders, report, self.imports), folders, self.imports)
+                resumable(lambda: advance_runs(folders, report, self.imports, stale), folders, self.imports)
 
 
 def find_runs(path: Path) -> list[Path]:

@@ -8,14 +8,17 @@ from pathlib import Path
 
 from openteam.commands.importing import command_line
 from openteam.errors import UserError
+from openteam.storage.lease import watched_in_vain
+from openteam.storage.lock import Terms
 from openteam.training.driver import Progress, Report, run_folders
 from openteam.training.progress import ProgressBars
 
 
 def run_with_bar(folders: Sequence[Path], label: str, logger: Report, imports: Sequence[str] = ()) -> None:
     """Bring runs to their end in this process."""
+    terms = Terms(stale=watched_in_vain(folders, print))
     with ProgressBars(label) as bars:
-        resumable(lambda: run_folders(folders, report_to(bars, logger)), folders, imports)
+        resumable(lambda: run_folders(folders, report_to(bars, logger), terms), folders, imports)
 
 
 def report_to(*reports: Report) -> Report:

@@ -1,1 +1,1 @@
-"""Many runs: processes on this machine, and plans."""
+"""Many runs: plans, workers on this machine, engines of many machines."""

@@ -19,7 +19,7 @@ from openteam.host.task import HostTask
 from openteam.registry import make_algorithm, make_any, short_name
 from openteam.storage.changes import describe, differences, with_change
 from openteam.storage.config import from_json, to_json
-from openteam.storage.creation import is_free
+from openteam.storage.creation import check_free, is_free
 from openteam.storage.packing import packed
 from openteam.storage.run_folder import RunFolder
 from openteam.task import Task
@@ -111,9 +111,10 @@ class PlannedRun:
             raise UserError(f"{self.folder} exists, but is no run. Choose another out or name, or remove it.")
 
     def begin(self) -> None:
-        """Make its folder, if there is none yet."""
+        """Make its folder, if there is none yet; several workers may try at once."""
         if not self.exists:
-            RunFolder.create(self.folder, self.given)
+            check_free(self.folder)
+            RunFolder.create_once(self.folder, self.given)
 
 
 def read_plan(path: Path) -> list[PlannedRun]:

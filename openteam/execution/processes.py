@@ -1,4 +1,4 @@
-"""Many runs at once: a pinned, single-threaded process per core on a CPU; seeds as one batch on an accelerator."""
+"""Many runs at once: a pinned, single-threaded process per core, or one per GPU."""
 
 from __future__ import annotations
 
@@ -8,75 +8,114 @@ import os
 import shlex
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import jax
 
 from openteam.errors import UserError
+from openteam.execution.slots import Slot, cores, slots
 from openteam.storage.imports import import_modules
+from openteam.storage.lease import Lease
+from openteam.storage.lock import Terms
 from openteam.training.driver import Progress, Report, run_folders
 
-Worker = tuple[SpawnProcess, int, Path]
+__all__ = ["Died", "advance_runs", "cores", "on_accelerator", "stop_workers", "work_through"]
 
 
-def advance_runs(folders: Sequence[Path], report: Report, imports: Sequence[str] = ()) -> None:
+class Died(UserError):
+    """A process ended without a word."""
+
+
+class Worker(NamedTuple):
+    """A process, where it runs and what it is at."""
+
+    process: SpawnProcess
+    slot: Slot
+    folder: Path
+
+
+Ended = Callable[[Path, UserError | None], None]
+"""Is told how a run's process ended: well, or why not."""
+
+
+def advance_runs(
+    folders: Sequence[Path], report: Report, imports: Sequence[str] = (), stale: tuple[Lease, ...] = ()
+) -> None:
     """Bring runs that exist on disk to their end, as many at a time as there are cores. One that fails ends all."""
 
-    def fail(folder: Path, message: str) -> NoReturn:
-        raise UserError(message)
+    def ended(folder: Path, error: UserError | None) -> None:
+        if error is not None:
+            raise error
 
-    work_through(folders, lambda folder, progress: report(progress), fail, imports=imports)
+    work_through(
+        folders, lambda folder, progress: report(progress), ended, imports=imports,
+        terms=lambda folder: Terms(stale=stale),
+    )  # fmt: skip
 
 
 def work_through(
-    folders: Iterable[Path],
+    folders: Iterable[Path | None],
     report: Callable[[Path, Progress], None],
-    failed: Callable[[Path, str], None],
+    ended: Ended,
     *,
     processes: int | None = None,
+    gpus: int = 0,
+    pinned: bool = True,
     imports: Sequence[str] = (),
+    terms: Callable[[Path], Terms] = lambda folder: Terms(),
+    pause: float = 1.0,
 ) -> None:
     """Bring runs to their end, one process a core. ``folders`` is asked for the next run only when a core is free.
 
-    Every process imports the modules ``imports``, in which it finds classes that are not ours.
+    Processes are not pinned to their cores if others that do the same may be on this machine. ``folders`` may
+    answer None: nothing now, ask again after a pause. Every process imports the modules ``imports``, in which it finds
+    classes that are not ours.
     """
     waiting = iter(folders)
     running: dict[Connection, Worker] = {}
-    free = cores()[:processes]
+    free = slots(processes, gpus, pinned)
     try:
         while True:
-            while free and (folder := next(waiting, None)) is not None:
-                core = free.pop(0)
-                connection, process = _start(folder, core, imports)
-                running[connection] = (process, core, folder)
-            if not running:
+            folder = None
+            while free and (folder := next(waiting, END)) not in (None, END):
+                assert isinstance(folder, Path)
+                slot = free.pop(0)
+                connection, process = _start(folder, slot, imports, terms(folder))
+                running[connection] = Worker(process, slot, folder)
+            if not running and folder is END:
                 return
-            ready = set(wait(list(running)))
-            for connection in [one for one in running if one in ready]:
-                if not _relay(connection, running[connection], report, failed):
-                    process, core, _ = running.pop(connection)
-                    process.join()
-                    free.append(core)
+            for connection in _ready(running, pause if free and folder is None else None):
+                if not _relay(connection, running[connection], report, ended):
+                    free.append(running.pop(connection).slot)
     except BaseException:
-        _stop([process for process, _, _ in running.values()])
+        stop_workers([worker.process for worker in running.values()])
         raise
 
 
-def cores() -> list[int]:
-    """Those that this process may use."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+END = object()
 
 
-def _start(folder: Path, core: int, imports: Sequence[str]) -> tuple[Connection, SpawnProcess]:
-    """A worker on its core, deaf to Ctrl-C: who started it will tell it to stop, once."""
+def _ready(running: dict[Connection, Worker], seconds: float | None) -> list[Connection]:
+    """Those that have said something, in the order in which they were started; after some time, perhaps none."""
+    if not running:
+        time.sleep(seconds or 0)
+        return []
+    said = set(wait(list(running), seconds))
+    return [connection for connection in running if connection in said]
+
+
+def _start(folder: Path, slot: Slot, imports: Sequence[str], terms: Terms) -> tuple[Connection, SpawnProcess]:
+    """A worker in its place, deaf to Ctrl-C: who started it will tell it to stop, once."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(folder, core, imports, theirs), daemon=True)
+    process = context.Process(target=_work, args=(folder, slot, imports, terms, theirs), daemon=True)
     with _deaf_to_interrupts():
         process.start()
     theirs.close()
@@ -97,30 +136,24 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _relay(
-    connection: Connection,
-    worker: Worker,
-    report: Callable[[Path, Progress], None],
-    failed: Callable[[Path, str], None],
-) -> bool:
+def _relay(connection: Connection, worker: Worker, report: Callable[[Path, Progress], None], ended: Ended) -> bool:
     """Pass one message on. False when the worker has come to its end, good or bad."""
     process, _, folder = worker
     try:
         message = connection.recv()
     except EOFError:
         process.join()
-        died = f"The process of {folder} died with exit code {process.exitcode}."
-        failed(folder, f"{died} To go on: openteam resume {shlex.quote(str(folder))}")
-        return False
+        again = f"openteam resume {shlex.quote(str(folder))}"
+        message = Died(f"The process of {folder} died with exit code {process.exitcode}. To go on: {again}")
     if isinstance(message, Progress):
         report(folder, message)
         return True
-    if message is not None:
-        failed(folder, message)
+    process.join()
+    ended(folder, message)
     return False
 
 
-def _stop(processes: Sequence[SpawnProcess]) -> None:
+def stop_workers(processes: Sequence[BaseProcess]) -> None:
     """Have workers write their state, and wait until they did."""
     for process in processes:
         process.terminate()
@@ -128,25 +161,26 @@ def _stop(processes: Sequence[SpawnProcess]) -> None:
         process.join()
 
 
-def _work(folder: Path, core: int, imports: Sequence[str], connection: Connection) -> None:
-    """A worker: pinned before the backend starts, so that it gets one thread."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
+def _work(folder: Path, slot: Slot, imports: Sequence[str], terms: Terms, connection: Connection) -> None:
+    """A worker: put in its place before the backend starts, so that it gets one thread, and its GPU."""
+    slot.enter()
     threading.Thread(target=_die_with_parent, daemon=True).start()
     send: Callable[[object], None] = connection.send
     with contextlib.suppress(KeyboardInterrupt):
-        signal.signal(signal.SIGTERM, _interrupted)
+        for number in STOPPING:
+            signal.signal(number, _interrupted)
         try:
             import_modules(imports)
-            run_folders([folder], send)
+            run_folders([folder], send, terms)
             send(None)
         except UserError as error:
-            send(str(error))
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            send(error)
+        for number in STOPPING:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _die_with_parent() -> None:
-    """Whoever is killed cannot tell workers to stop, and one that goes on alone would keep its run locked.
+    """Whoever is killed cannot tell workers to stop, and one that goes on alone would keep its run claimed.
 
     It is killed, too: a thread cannot interrupt a compiler, and a run can be killed at any moment.
     """
@@ -156,8 +190,14 @@ def _die_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)]
+"""What systems send to processes that are to come to an end; batch systems also to every process of a job."""
+
+
 def _interrupted(number: int, frame: object) -> NoReturn:
-    """Asked to stop: as if Ctrl-C had been pressed, upon which a run writes its state."""
+    """Asked to stop: as if Ctrl-C had been pressed, upon which a run writes its state. Nobody can interrupt that."""
+    for one in STOPPING:
+        signal.signal(one, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

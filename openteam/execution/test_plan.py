@@ -138,25 +138,25 @@ def test_a_run_that_was_begun_with_other_settings_is_not_taken_for_the_planned_o
 
 
 def test_more_processes_than_cores_are_refused(tmp_path, capsys):
-    assert run(["plan", str(write_plan(tmp_path)), "--processes", "1000"]) == 2
-    assert "--processes must lie between 1 and" in capsys.readouterr().err
+    assert run(["plan", str(write_plan(tmp_path)), "--workers", "1000"]) == 2
+    assert "--workers must lie between 1 and" in capsys.readouterr().err
 
 
-def start(path: Path, users_env: dict[str, str]) -> subprocess.Popen[str]:
+def start(command: str, path: Path, users_env: dict[str, str]) -> subprocess.Popen[str]:
     # A background job inherits an ignored Ctrl-C; whoever sits at a terminal does not.
     heed = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-    words = [sys.executable, "-c", heed, sys.executable, "-m", "openteam", "plan", str(path)]
+    words = [sys.executable, "-c", heed, sys.executable, "-m", "openteam", command, str(path)]
     return subprocess.Popen(
         words, env=users_env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
-def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, users_env):
+def test_a_plan_survives_ctrl_c_and_a_run_that_fails_and_a_worker_goes_on_with_it(tmp_path, users_env):
     path = write_plan(tmp_path, seeds=[0, 1], steps=64_000, checkpoint_every=32_000)
     good, damaged = read_plan(path)
     damaged.begin()
     (damaged.folder / "state.safetensors").write_bytes(b"\0" * 100)
-    process = start(path, users_env)
+    process = start("plan", path, users_env)
     rows = good.folder / "train.jsonl"
     while process.poll() is None and (not rows.exists() or rows.read_bytes().count(b"\n") < 2):
         time.sleep(0.01)
@@ -170,7 +170,7 @@ def test_a_plan_survives_ctrl_c_and_a_run_that_fails(tmp_path, users_env):
     kept = (good.folder / "train.jsonl").read_text().splitlines()[: header["run"]["rows"]["train.jsonl"]["rows"]]
     assert kept
 
-    process = start(path, users_env)
+    process = start("work", path, users_env)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 2
     assert f"1 of 2 runs failed, the others are finished. {damaged.folder}:" in errors

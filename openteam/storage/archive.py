@@ -19,10 +19,11 @@ def archive(path: Path, every_checkpoint: bool = False, rows_only: bool = False)
     """Make columns of a finished run's rows; drop its state and, unless told otherwise, all checkpoints but the last.
 
     Rows are deleted after their columns were read back and found equal, so a kill at any moment loses nothing, and
-    doing it again finishes it. With ``rows_only`` the last policy goes, too; what its file says of the run stays.
+    doing it again finishes it. The lease goes, too: nobody trains a run that is finished. With ``rows_only`` so does the
+    last policy; what its file says of the run stays.
     """
     folder = RunFolder.open(path)
-    with alone_in(folder.path):
+    with alone_in(folder.path) as writer:
         last = folder.last()
         if last is None or not folder.finished:
             raise UserError(f"{path} is not finished: only a run that came to its end can be archived.")
@@ -31,7 +32,7 @@ def archive(path: Path, every_checkpoint: bool = False, rows_only: bool = False)
         folder.rows(ROW_FILES[0])
         kept = set(folder.checkpoints) if every_checkpoint else {last[0]}
         rows = [folder.path / name for name in ROW_FILES]
-        for file in {*rows, folder.state, *folder.checkpoints} - kept:
+        for file in {*rows, folder.state, *folder.checkpoints, writer.path} - kept:
             file.unlink(missing_ok=True)
         if rows_only:
             drop_policy(*last)

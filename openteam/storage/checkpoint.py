@@ -18,17 +18,17 @@ from safetensors.numpy import save
 
 from openteam.errors import UserError
 from openteam.storage.seal import sealed, unsealed
-from openteam.storage.writing import write_atomic
+from openteam.storage.writing import Check, unchecked, write_atomic
 
 Tree = TypeVar("Tree")
 
 
-def save_tree(path: Path, tree: Any, header: dict[str, Any]) -> None:
+def save_tree(path: Path, tree: Any, header: dict[str, Any], check: Check = unchecked) -> None:
     """Write all arrays of a tree, and what is needed to understand them."""
     arrays = {name: np.asarray(leaf, order="C") for name, leaf in named_leaves(tree).items()}
     # One entry of metadata only: safetensors would write several in any order, and equal runs make equal files.
     metadata = {"openteam": json.dumps(sealed(header | {"digest": digest(arrays)}))}
-    write_atomic(path, save(arrays, metadata))
+    write_atomic(path, save(arrays, metadata), check)
 
 
 def read_header(path: Path) -> dict[str, Any]:

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from openteam.errors import UserError
+from openteam.storage.lease import is_lease
 from openteam.storage.lock import alone_in
 from openteam.storage.rows import ROW_FILES
-from openteam.storage.writing import WriteError
+from openteam.storage.writing import PARTIAL, WriteError
 
-PARTIAL = ".partial"
 TEAMMATES = "teammates"
 BEGINNING = ("about.json", "checkpoints", TEAMMATES, *ROW_FILES, "config.json")
 """What a run can consist of before its first row. The configuration, which makes it a run, comes last."""
@@ -30,7 +30,7 @@ def is_free(path: Path) -> bool:
         return True
     if not path.is_dir():
         return False
-    names = set(os.listdir(path))
+    names = {name for name in os.listdir(path) if not is_lease(name)}
     if not names:
         return True
     return (
@@ -54,15 +54,21 @@ def check_free(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def staged(out: Path) -> Iterator[Path]:
-    """A folder to fill. If that goes well it becomes ``out``, or its content moves there; if not, it is removed."""
+def staged(out: Path, *, yielding: bool = False) -> Iterator[Path]:
+    """A folder to fill. If that goes well it becomes ``out``, or its content moves there; if not, it is removed.
+
+    With ``yielding``, a run that somebody else has made there meanwhile stays, and this one is removed.
+    """
     place = Path(os.path.abspath(out))
     stage = place.with_name(f".{place.name}.{secrets.token_hex(4)}{PARTIAL}")
     missing = [parent for parent in place.parents if not os.path.lexists(parent)]
     try:
         stage.mkdir(parents=True)
         yield stage
-        _move(stage, place)
+        if yielding:
+            _move_unless_made(stage, place)
+        else:
+            _move(stage, place)
     except BaseException as error:
         shutil.rmtree(stage, ignore_errors=True)
         for parent in missing:
@@ -72,6 +78,17 @@ def staged(out: Path) -> Iterator[Path]:
             reason = error.reason if isinstance(error, WriteError) else error.strerror
             raise UserError(f"Cannot write to {out}: {reason}. Choose another --out.") from None
         raise
+
+
+def _move_unless_made(stage: Path, place: Path) -> None:
+    """Unless a run is there, in one step if there is nothing, so that of several only one succeeds."""
+    try:
+        if not (place / "config.json").exists():
+            os.rename(stage, place)
+    except OSError:  # what a killed start left is in the way, or somebody was faster
+        if not (place / "config.json").exists():
+            _move(stage, place)
+    shutil.rmtree(stage, ignore_errors=True)
 
 
 def _move(stage: Path, place: Path) -> None:

@@ -17,6 +17,7 @@ from openteam.storage.checkpoint import load_tree, read_header, save_tree
 from openteam.storage.config import from_json, to_json
 from openteam.storage.packing import packed
 from openteam.storage.run_folder import ROWS_ONLY, RunFolder
+from openteam.storage.writing import Check, unchecked
 
 
 def save_policy(
@@ -28,13 +29,14 @@ def save_policy(
     spec: Spec,
     step: int,
     run: dict[str, Any] | None = None,
+    check: Check = unchecked,
 ) -> None:
     """Write a model with all that ``load`` needs, and which run it belongs to, as ``RunFolder.coverage`` says."""
     header = {
         "kind": "policy", "task": task, "step": step, "spec": dataclasses.asdict(spec),
         "learner": packed(to_json(learner))[0], "run": run,
     }  # fmt: skip
-    save_tree(path, model, header)
+    save_tree(path, model, header, check)
 
 
 def load(path: Path | str) -> AbstractPolicy:

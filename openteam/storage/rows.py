@@ -15,7 +15,7 @@ from typing import Any
 
 from openteam.errors import UserError
 from openteam.storage.seal import read_bytes
-from openteam.storage.writing import writing
+from openteam.storage.writing import Check, unchecked, writing
 
 TIMED = "train.jsonl"
 SECONDS = ("seconds", "environment_seconds")
@@ -28,8 +28,9 @@ Tally = dict[str, Any]
 class RowFile:
     """A file that rows are appended to, with the number and the running digest of those that it has."""
 
-    def __init__(self, path: Path, lines: Sequence[bytes] = ()):
+    def __init__(self, path: Path, lines: Sequence[bytes] = (), check: Check = unchecked):
         self.path = path
+        self.check = check
         self.count = len(lines)
         self.hash = hashlib.sha256(hashed(path, lines))
 
@@ -40,12 +41,22 @@ class RowFile:
     def append(self, rows: Iterable[dict[str, Any]]) -> None:
         """Add rows and see them to the disk."""
         lines = [json.dumps(row).encode() + b"\n" for row in rows]
-        with writing(self.path), self.path.open("ab") as file:
-            file.write(b"".join(lines))
-            file.flush()
-            os.fsync(file.fileno())
+        append_bytes(self.path, b"".join(lines), self.check)
         self.count += len(lines)
         self.hash.update(hashed(self.path, lines))
+
+
+def append_bytes(path: Path, content: bytes, check: Check) -> None:
+    """Add to a file and see it to the disk.
+
+    What counts is the second check: the file is open then, and stays that one. The first keeps it from being made.
+    """
+    check()
+    with writing(path), path.open("ab") as file:
+        check()
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def hashed(path: Path, lines: Sequence[bytes]) -> bytes:

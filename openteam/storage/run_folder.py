@@ -8,6 +8,7 @@ episodes.jsonl          a row per evaluation episode
 beliefs.jsonl           a row per checkpoint: how well beliefs match the truth, where something is hidden
 checkpoints/*.safetensors   policies, each with its configuration in the header
 state.safetensors       everything needed to go on; replaced at every checkpoint
+lease-N.json            who may write to the folder, or did last
 rows.npz                of a finished run that was archived, instead of all rows: the same as columns
 
 Every file is believed only as far as a digest covers it. ``config.json`` holds its own. Headers of checkpoints and of
@@ -17,7 +18,6 @@ the state hold their own, that of ``config.json``, and those of all rows written
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,7 +32,7 @@ from openteam.storage.creation import PARTIAL, check_free, staged
 from openteam.storage.packing import packed
 from openteam.storage.rows import ROW_FILES, RowFile, Tally, check_tally, is_tallies, parse_rows, read_lines
 from openteam.storage.seal import fingerprint, parse_json, read_bytes, sealed, unsealed
-from openteam.storage.writing import write_atomic, writing
+from openteam.storage.writing import Check, unchecked, write_atomic, writing
 
 Header = dict[str, Any]
 ROWS_ONLY = "rows only"
@@ -52,6 +52,12 @@ class RunFolder:
         with staged(Path(path)) as stage:
             cls(stage).fill(config)
         return cls(path)
+
+    @classmethod
+    def create_once(cls, path: Path, config: dict[str, Any]) -> None:
+        """A new run, unless somebody else, who plans the same, has made it meanwhile."""
+        with staged(path, yielding=True) as stage:
+            cls(stage).fill(config)
 
     def fill(self, config: dict[str, Any]) -> None:
         """Write all that a run has before it begins, with copies of the files that the configuration names."""
@@ -197,13 +203,14 @@ class RunFolder:
         rows = rows or {name: RowFile(self.path / name, read_lines(self.path / name)).tally for name in ROW_FILES}
         return {"config": fingerprint(self.config), "rows": rows}
 
-    def cut_rows(self, kept: dict[str, list[bytes]]) -> None:
+    def cut_rows(self, kept: dict[str, list[bytes]], check: Check = unchecked) -> None:
         """Forget all rows after these, and a row that was cut short."""
         for name in ROW_FILES:
             path, size = self.path / name, sum(map(len, kept[name]))
             if path.exists() and path.stat().st_size > size:
-                with writing(path):
-                    os.truncate(path, size)
+                with writing(path), path.open("r+b") as file:
+                    check()
+                    file.truncate(size)
 
 
 def is_run(config: Path) -> bool:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from openteam.errors import UserError
+
+PARTIAL = ".partial"
+Check = Callable[[], None]
+"""Raises if whoever is about to write may not any more. It is asked when all is prepared, right before the write."""
+
+
+def unchecked() -> None:
+    """Of what nobody else writes to."""
 
 
 class WriteError(UserError):
@@ -27,17 +36,25 @@ def writing(path: Path) -> Iterator[None]:
         raise WriteError(path, error) from None
 
 
-def write_atomic(path: Path, content: bytes) -> None:
+def partial_name(path: Path) -> Path:
+    """What a file is called until it is complete: like no other, as somebody else may be writing the same one."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{PARTIAL}")
+
+
+def write_atomic(path: Path, content: bytes, check: Check = unchecked) -> None:
     """Replace a file in one step, so that a reader or a crash never sees half of it."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = partial_name(path)
     with writing(path):
         try:
             with partial.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            check()
             partial.replace(path)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 partial.unlink()
+            if isinstance(error, FileNotFoundError):
+                check()  # whoever took the folder over deletes what others have prepared
             raise

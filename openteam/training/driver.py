@@ -23,7 +23,7 @@ from openteam.host.calling import HostError
 from openteam.host.task import HostTask
 from openteam.storage.classes import import_flags
 from openteam.storage.creation import check_free, staged
-from openteam.storage.lock import alone_in
+from openteam.storage.lock import Held, Lost, Terms, alone_in
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.writing import WriteError
 from openteam.task import Task
@@ -87,26 +87,41 @@ def create_runs(
     return [out / name for name in names]
 
 
-def run_folders(paths: Sequence[Path | str], report: Report = silent) -> None:
+def run_folders(paths: Sequence[Path | str], report: Report = silent, terms: Terms | None = None) -> None:
     """Bring runs that differ in their seeds only to their end, from the last states they wrote or from nothing.
 
     An interrupt between checkpoints writes a state to resume from; during a checkpoint the last one stays, so that
     resuming writes that checkpoint whole.
     """
     use_compile_cache()
-    with contextlib.ExitStack() as locks:
-        folders = [RunFolder.open(path) for path in paths]
-        recorders = [Recorder(folder, locks.enter_context(alone_in(folder.path))) for folder in folders]
+    folders = [RunFolder.open(path) for path in paths]
+    if all(folder.finished for folder in folders):
+        for folder in folders:  # believed only after a look at everything; nobody is kept out for that
+            is_done(folder, RunSpec.from_config(folder.config, folder.path))
+        return
+    with contextlib.ExitStack() as claims:
+        writers = [claims.enter_context(alone_in(folder.path, terms)) for folder in folders]
         try:
+            recorders = [Recorder(folder, writer) for folder, writer in zip(folders, writers, strict=True)]
             with contextlib.closing(program_of([recorder.spec for recorder in recorders])) as program:
                 bring_to_end(program, recorders, report)
-        except (WriteError, HostError) as error:
-            where = folders[0].path if len(folders) == 1 else folders[0].path.parent
-            mended = "it can be written again" if isinstance(error, WriteError) else "that is mended"
-            again = " ".join(["openteam resume", shlex.quote(str(where)), *imports_of(recorders[0].spec)])
-            raise UserError(
-                f"{error} What was written before stays as it was. Once {mended}, go on with: {again}"
-            ) from None
+        except (Held, Lost):
+            raise
+        except Exception as error:
+            for writer in writers:
+                writer.note(state="failed", failure=str(error) or type(error).__name__)
+            if isinstance(error, (WriteError, HostError)):
+                raise UserError(f"{error} {how_to_go_on(folders, error)}") from None
+            raise
+
+
+def how_to_go_on(folders: Sequence[RunFolder], error: WriteError | HostError) -> str:
+    """After a full disk, or a mistake in a user's environment."""
+    where = folders[0].path if len(folders) == 1 else folders[0].path.parent
+    mended = "it can be written again" if isinstance(error, WriteError) else "that is mended"
+    imports = imports_of(RunSpec.from_config(folders[0].config, folders[0].path))
+    again = " ".join(["openteam resume", shlex.quote(str(where)), *imports])
+    return f"What was written before stays as it was. Once {mended}, go on with: {again}"
 
 
 def imports_of(spec: RunSpec) -> list[str]:

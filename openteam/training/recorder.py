@@ -46,21 +46,20 @@ class Recorder:
 
     def begin(self, updates: int) -> None:
         """Forget rows that were written after the state, and go on from there."""
-        self.writer.check()
-        self.folder.cut_rows(self.kept)
-        self.files = {name: RowFile(self.folder.path / name, lines) for name, lines in self.kept.items()}
+        self.folder.cut_rows(self.kept, self.writer.check)
+        self.files = {
+            name: RowFile(self.folder.path / name, lines, self.writer.check) for name, lines in self.kept.items()
+        }
         self.kept.clear()
         self.mark(updates)
 
     def training_row(self, updates: int, seconds: float, metrics: dict[str, float | None]) -> None:
-        self.writer.check()
         row: dict[str, Any] = {"step": updates * self.spec.chunk, "seconds": round(seconds, 4)}
         self.files["train.jsonl"].append([row | metrics])
         self.mark(updates)
 
     def checkpoint(self, carry: Carry, updates: int, evaluation: Evaluation) -> None:
         """Rows and policy of a checkpoint. The state comes last, by ``state``: until then the old one holds."""
-        self.writer.check()
         step, task = updates * self.spec.chunk, self.spec.task
         self.files["episodes.jsonl"].append(evaluation.episode_rows(step))
         if evaluation.beliefs is not None:
@@ -68,19 +67,18 @@ class Recorder:
         self.mark(updates)
         save_policy(
             self.folder.checkpoint(step), self.spec.learner, carry.train.model,
-            task=task.name, spec=task.spec, step=step, run=self.coverage(updates),
+            task=task.name, spec=task.spec, step=step, run=self.coverage(updates), check=self.writer.check,
         )  # fmt: skip
         self.last_checkpoint = step
 
     def state(self, carry: Carry, updates: int) -> None:
         """Everything needed to go on, and the rows that belong to it."""
-        self.writer.check()
         header = {
             "kind": "state", "seed": self.spec.seed, "updates": updates, "checkpoint": self.last_checkpoint,
             "threads": threads(),
             "run": self.coverage(updates),
         }  # fmt: skip
-        save_tree(self.folder.state, carry, header)
+        save_tree(self.folder.state, carry, header, self.writer.check)
 
     def mark(self, updates: int) -> None:
         """Remember which rows belong to this update, and to the one before: an interrupt may still go back to that."""

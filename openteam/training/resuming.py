@@ -9,6 +9,7 @@ from openteam.errors import UserError
 from openteam.storage.checkpoint import read_arrays
 from openteam.storage.rows import ROW_FILES, check_tally, parse_rows, read_lines
 from openteam.storage.run_folder import Header, RunFolder
+from openteam.storage.writing import Check
 from openteam.threads import threads
 from openteam.training.spec import RunSpec
 
@@ -50,6 +51,16 @@ def check_rows(folder: RunFolder, header: Header) -> Lines:
     """The rows that a header covers, as they were written."""
     tallies = header["run"]["rows"]
     return {name: check_tally(folder.path / name, read_lines(folder.path / name), tallies[name]) for name in ROW_FILES}
+
+
+def cut_to_state(folder: RunFolder, check: Check) -> None:
+    """Forget the rows that were written after the state, as resuming does: for a run that goes on elsewhere."""
+    if folder.state.exists():
+        kept = check_rows(folder, folder.header(folder.state))
+    else:
+        check_unbegun(folder)
+        kept = {name: [] for name in ROW_FILES}
+    folder.cut_rows(kept, check)
 
 
 def warn_of_threads(folder: RunFolder, before: int | None) -> None:
