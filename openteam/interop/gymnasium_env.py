@@ -10,10 +10,10 @@ import numpy as np
 
 from openteam.core.types import View
 from openteam.errors import UserError
+from openteam.interop.chosen_task import choose_task
 from openteam.interop.playing import Playing, begin_one, proceed_one, root_of
 from openteam.interop.rendering import FRAMES_PER_SECOND, RENDER_MODES, check_render_mode, draw, metadata_of
 from openteam.interop.spaces import AgentSpaces
-from openteam.registry import make
 from openteam.task import Task
 
 
@@ -35,10 +35,9 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         max_agents: int | None = None,
         render_mode: str | None = None,
     ):
-        whole = make(task) if isinstance(task, str) else task
-        check_render_mode(whole, render_mode)
-        self.task = whole.split(split)
-        self.spaces = AgentSpaces(whole, split, max_agents, flat)
+        whole, self.task = choose_task(task, split)
+        check_render_mode(self.task, render_mode)
+        self.spaces = AgentSpaces(whole, self.task.slots, max_agents, flat)
         self.observation_space, self.action_space = self.spaces.observation, self.spaces.action
         self.metadata = metadata_of(self.task)
         self.render_mode = render_mode

@@ -14,11 +14,11 @@ from gymnasium.vector.utils import batch_space
 
 from openteam.core.types import View
 from openteam.errors import UserError, check_whole
+from openteam.interop.chosen_task import choose_task
 from openteam.interop.gymnasium_env import check_actions, info_of
 from openteam.interop.playing import Playing, begin_many, proceed_many, root_of
 from openteam.interop.rendering import check_render_mode, draw, metadata_of
 from openteam.interop.spaces import AgentSpaces
-from openteam.registry import make
 from openteam.task import Task
 
 MOST_ENVS = 2**20
@@ -41,10 +41,9 @@ class LearnerVectorEnv(VectorEnv[Any, Any, Any]):
         render_mode: str | None = None,
     ):
         check_whole("num_envs", num_envs, 1, MOST_ENVS)
-        whole = make(task) if isinstance(task, str) else task
-        check_render_mode(whole, render_mode)
-        self.task = whole.split(split)
-        self.spaces = AgentSpaces(whole, split, max_agents, flat)
+        whole, self.task = choose_task(task, split)
+        check_render_mode(self.task, render_mode)
+        self.spaces = AgentSpaces(whole, self.task.slots, max_agents, flat)
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = self.spaces.observation, self.spaces.action
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -111,7 +110,7 @@ class LearnerVectorEnv(VectorEnv[Any, Any, Any]):
         final = np.full(self.num_envs, None, object)
         for number in np.flatnonzero(ends):
             final[number] = self.spaces.encode(jax.tree.map(lambda leaf, n=number: leaf[n], view.obs))
-        info = {name: np.where(ends[:, None], value, 0).astype(value.dtype) for name, value in info_of(self.spaces, view).items()}
+        info = {name: entry * ends[:, None] for name, entry in info_of(self.spaces, view).items()}
         return masked({"final_obs": final, "final_info": masked(info, ends)}, ends)
 
 

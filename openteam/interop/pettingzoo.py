@@ -15,11 +15,11 @@ import numpy as np
 from openteam.core.types import View
 from openteam.errors import UserError
 from openteam.interop.agent_ids import AgentIds, Row, SlotIds, VisitIds
+from openteam.interop.chosen_task import choose_task
 from openteam.interop.gymnasium_env import check_actions, info_of
 from openteam.interop.rendering import check_render_mode, draw, metadata_of
 from openteam.interop.spaces import AgentSpaces
 from openteam.interop.team_playing import TeamEpisodes, Turn
-from openteam.registry import make
 from openteam.task import Task
 
 try:
@@ -49,11 +49,10 @@ def parallel_env(
     """
     if mode not in ("visits", "slots"):
         raise UserError(f"mode must be 'visits' or 'slots'; got {mode!r}.")
-    whole = make(task) if isinstance(task, str) else task
-    check_render_mode(whole, render_mode)
-    chosen = whole.split(split)
+    whole, chosen = choose_task(task, split)
+    check_render_mode(chosen, render_mode)
     ids = VisitIds() if mode == "visits" else SlotIds(chosen.slots)
-    return TeamEnv(chosen, AgentSpaces(whole, split, max_agents, flat), ids, render_mode)
+    return TeamEnv(chosen, AgentSpaces(whole, chosen.slots, max_agents, flat), ids, render_mode)
 
 
 class TeamEnv(ParallelEnv[str, Any, Any]):

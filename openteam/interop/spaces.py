@@ -19,20 +19,19 @@ TOLERANCE = 1e-4  # computed features, such as places in FortAttack, may be beyo
 
 
 class AgentSpaces:
-    """The spaces of an agent of a task, in observations with room for ``max_agents``.
+    """The spaces of an agent in a team of ``slots``, in observations with room for ``max_agents``.
 
     That is by default the largest team of the task and all its splits, so that their spaces are equal. Rows beyond
     those of the task look like absent agents. ``flat`` makes one vector of an observation, as Gymnasium's
     ``flatten`` does.
     """
 
-    def __init__(self, task: Task, split: str, max_agents: int | None, flat: bool):
-        self.max_agents = task.max_agents if max_agents is None else max_agents
-        slots = task.split(split).slots
+    def __init__(self, task: Task, slots: int, max_agents: int | None, flat: bool):
+        self.max_agents = max(task.max_agents, slots) if max_agents is None else max_agents
         if self.max_agents < slots:
             raise UserError(
-                f"Teams of '{task.name}', split '{split}', have up to {slots} agents; got max_agents "
-                f"{self.max_agents}. Give at least {slots}, or nothing for the largest team of all splits."
+                f"Teams here have up to {slots} agents; got max_agents {self.max_agents}. Give at least {slots}, or "
+                "nothing for the largest team of all splits."
             )
         layout = layout_of(task, self.max_agents)
         self.absent_agent, self.absent_shared = column(layout.agents, "absent"), column(layout.shared, "absent")
