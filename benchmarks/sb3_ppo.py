@@ -5,8 +5,8 @@
     python benchmarks/sb3_ppo.py --learners sb3-ppo --seed 1
 
 All have the same settings and are evaluated alike: 480 episodes of the split ``train``, each from its own start, with
-actions sampled. What they see is equal but not in the same form. Ours puts teammates into random fixed slots; theirs gets
-the flat observation, with masks of who is visible and of actions that have an effect.
+actions sampled. They see the same in other forms: ours puts teammates into random fixed slots, theirs gets the flat
+observation, with masks of who is visible and of actions that have an effect.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
 import openteam
-import openteam.interop.gymnasium  # noqa: F401  it registers openteam/lbf-v0
+import openteam.interop.gymnasium  # registers openteam/lbf-v0
 from openteam.rollout.episodes import Episodes
 from openteam.threads import use_one_thread
 
@@ -131,6 +131,7 @@ def train_ours(name: str, steps: int, seed: int) -> Iterator[tuple[int, Episodes
 
 
 def main() -> None:
+    """Train, evaluate, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=31 * ENVS * ROLLOUT, help="in all environments together")
     parser.add_argument("--seed", type=int, default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from openteam.interop.team_playing import Turn
 
@@ -16,37 +16,22 @@ class Row(NamedTuple):
     joined: bool = False  # it came with this step
 
 
-class AgentIds(Protocol):
-    """A way of naming agents."""
-
-    @property
-    def possible(self) -> list[str] | None:
-        """All ids that there can be; None if nobody knows."""
-        ...
-
-    def begin(self, turn: Turn) -> list[Row]:
-        """Everybody at the start of an episode."""
-        ...
-
-    def proceed(self, turn: Turn) -> list[Row]:
-        """All who acted in a step, and all who can act in the next."""
-        ...
-
-
 class VisitIds:
     """One id from arrival to departure. Whoever comes gets the next number, also somebody who was there before."""
 
-    possible = None
+    possible = None  # nobody knows who will come
 
     def __init__(self) -> None:
         self.occupants: dict[int, str] = {}
         self.count = 0
 
     def begin(self, turn: Turn) -> list[Row]:
+        """Everybody at the start of an episode."""
         self.occupants, self.count = {}, 0
         return [row._replace(joined=False) for row in self.welcome(turn)]
 
     def proceed(self, turn: Turn) -> list[Row]:
+        """All who acted in a step, and all who came with it."""
         rows = [Row(agent, slot, left=bool(turn.left[slot])) for slot, agent in self.occupants.items()]
         self.occupants = {row.slot: row.agent for row in rows if not row.left}
         return rows if turn.ends else rows + self.welcome(turn)  # nobody joins an episode that is over
@@ -72,3 +57,6 @@ class SlotIds:
     def proceed(self, turn: Turn) -> list[Row]:
         del turn
         return [Row(agent, slot) for slot, agent in enumerate(self.possible)]
+
+
+AgentIds = VisitIds | SlotIds

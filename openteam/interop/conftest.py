@@ -9,6 +9,7 @@ from openteam.compile_cache import once_jit
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_quickly():
+    """Every program is compiled with the fewest optimisations, once for all tests."""
     from openteam.interop import gymnasium_env, gymnasium_vector, team_playing
 
     programs = {

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from openteam.core.types import View
@@ -49,7 +50,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         """A seed begins a sequence of episodes; without one the next of them begins. There are no options."""
         super().reset(seed=seed, options=options)
         if self._playing is None or seed is not None:
-            self._playing, timestep = begin_one(self.task, root_of(self.np_random), np.int32(0))
+            self._playing, timestep = begin_one(self.task, root_of(self.np_random), jnp.int32(0))
         else:
             self._playing, timestep = begin_one(self.task, self._playing.root, self._playing.episode + 1)
         self._over = False
@@ -59,7 +60,7 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
         if self._playing is None or self._over:
             raise UserError("No episode is going on: call reset() before the first step and after the last.")
         check_actions(action, self.task.world.actions)
-        self._playing, timestep = proceed_one(self.task, self._playing, np.int32(action))
+        self._playing, timestep = proceed_one(self.task, self._playing, jnp.int32(action))
         timestep = jax.device_get(timestep)
         self._over, terminated = bool(timestep.ends), bool(timestep.discount == 0)
         obs, info = self._observe(timestep.final_view)
@@ -74,12 +75,12 @@ class LearnerEnv(gymnasium.Env[Any, Any]):
 
     def _observe(self, view: View) -> tuple[Any, dict[str, Any]]:
         self._legal = np.array(view.obs.legal)
-        return self.spaces.encode(view.obs), info_of(self.spaces, view)
+        return self.spaces.encode(view.obs), info_of(self.spaces, view.new, view.obs.legal)
 
 
-def info_of(spaces: AgentSpaces, view: View) -> dict[str, Any]:
-    """What helps beside the observation and is in the view: who is new, and which actions have an effect."""
-    return {"new": spaces.pad(view.new), "action_mask": np.array(view.obs.legal, np.int8)}
+def info_of(spaces: AgentSpaces, new: Any, legal: Any) -> dict[str, Any]:
+    """What an agent may know besides its observation: who is new, and, also if that is flat, the legal actions."""
+    return {"new": spaces.pad(np.asarray(new)), "action_mask": np.array(legal, np.int8)}
 
 
 def check_actions(actions: Any, count: int) -> None:

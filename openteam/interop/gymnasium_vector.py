@@ -72,7 +72,7 @@ class LearnerVectorEnv(VectorEnv[Any, Any, Any]):
         check_actions(actions, self.task.world.actions)
         if np.shape(actions) != (self.num_envs,):
             raise UserError(f"There are {self.num_envs} environments: give as many actions; got {actions!r}.")
-        self._playing, timestep = proceed_many(self.task, self._playing, np.asarray(actions, np.int32))
+        self._playing, timestep = proceed_many(self.task, self._playing, jnp.asarray(actions, jnp.int32))
         timestep = jax.device_get(timestep)
         obs, info = self._observe(timestep.view)
         terminated = timestep.discount == 0
@@ -103,14 +103,16 @@ class LearnerVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _observe(self, view: View) -> tuple[Any, dict[str, Any]]:
         self._legal = np.array(view.obs.legal)
-        return self.spaces.encode(view.obs), masked(info_of(self.spaces, view), np.ones(self.num_envs, bool))
+        return self.spaces.encode(view.obs), masked(
+            info_of(self.spaces, view.new, view.obs.legal), np.ones(self.num_envs, bool)
+        )
 
     def _final(self, view: View, ends: np.ndarray) -> dict[str, Any]:
         """The last observations and infos of episodes that ended, as Gymnasium hands them over: one object each."""
         final = np.full(self.num_envs, None, object)
         for number in np.flatnonzero(ends):
             final[number] = self.spaces.encode(jax.tree.map(lambda leaf, n=number: leaf[n], view.obs))
-        info = {name: entry * ends[:, None] for name, entry in info_of(self.spaces, view).items()}
+        info = {name: entry * ends[:, None] for name, entry in info_of(self.spaces, view.new, view.obs.legal).items()}
         return masked({"final_obs": final, "final_info": masked(info, ends)}, ends)
 
 

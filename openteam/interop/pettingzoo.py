@@ -1,18 +1,18 @@
 """A task as a PettingZoo environment in which everybody in the team is an agent, the learner's slot included.
 
-In an open team one leaves and another takes the place, and PettingZoo allows no id to come back. So there are two modes:
-``visits`` has an id per visit and cannot list them in advance, ``slots`` has an id per place and cannot tell who is in it.
+In an open team one leaves and another takes the place, and PettingZoo allows no id to come back. So there are two
+modes: ``visits`` has an id per visit and cannot list them in advance, ``slots`` has an id per place, whoever is in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 
-from openteam.core.types import View
+from openteam.core.types import Observation
 from openteam.errors import UserError
 from openteam.interop.agent_ids import AgentIds, Row, SlotIds, VisitIds
 from openteam.interop.chosen_task import choose_task
@@ -27,12 +27,13 @@ try:
 except ImportError:
     raise UserError("openteam.interop.pettingzoo needs PettingZoo: pip install 'openteam[pettingzoo]'.") from None
 
-Observations, Infos = dict[str, Any], dict[str, dict[str, Any]]
+Observations = dict[str, Any]
+Infos = dict[str, dict[str, Any]]
 
 
 def parallel_env(
     task: Task | str,
-    mode: Literal["visits", "slots"] = "visits",
+    mode: str = "visits",
     *,
     split: str = "train",
     flat: bool = False,
@@ -101,7 +102,8 @@ class TeamEnv(ParallelEnv[str, Any, Any]):
         return obs, rewards, terminations, {row.agent: cut or (row.left and not over) for row in rows}, infos
 
     def render(self) -> Any:
-        return None if self._episodes.world is None else draw(self.task, self.render_mode, self._episodes.world, fog=False)
+        world = self._episodes.world
+        return None if world is None else draw(self.task, self.render_mode, world, fog=False)
 
     def _keep(self, rows: list[Row], turn: Turn) -> None:
         """Remember who may act next."""
@@ -109,21 +111,24 @@ class TeamEnv(ParallelEnv[str, Any, Any]):
         self.agents, self._present = list(self._slots), turn.present
 
     def _observe(self, rows: list[Row], turn: Turn) -> tuple[Observations, Infos]:
-        views = {row.agent: self._view(row, turn) for row in rows}
-        present = {row.agent: bool(turn.present[row.slot]) and not row.left for row in rows}
-        infos = {
-            agent: info_of(self.spaces, view) | {"starts": bool(view.starts), "present": present[agent]}
-            for agent, view in views.items()
-        }
-        return {agent: self.spaces.encode(view.obs) for agent, view in views.items()}, infos
+        seen = {row.agent: self._seen(row, turn) for row in rows}
+        infos = {}
+        for row in rows:
+            present = bool(turn.present[row.slot]) and not row.left
+            new = turn.view.new[row.slot] & present
+            infos[row.agent] = info_of(self.spaces, new, seen[row.agent].legal) | {
+                "starts": bool(turn.view.starts[row.slot]) and present,
+                "present": present,
+            }
+        return {agent: self.spaces.encode(obs) for agent, obs in seen.items()}, infos
 
-    def _view(self, row: Row, turn: Turn) -> View:
-        """What an agent sees, or saw last, or nothing where nobody is."""
-        if turn.present[row.slot] and not row.left:
-            return jax.tree.map(lambda leaf: leaf[row.slot], turn.view)
-        last = jax.tree.map(lambda leaf: leaf[row.slot], turn.last_obs)
-        obs = last if row.left else self.spaces.nothing()
-        return View(obs, np.array(False), np.zeros_like(obs.visible), np.array(-1))
+    def _seen(self, row: Row, turn: Turn) -> Observation:
+        """What an agent sees, or saw last before it left, or nothing where nobody is."""
+        if row.left:
+            return jax.tree.map(lambda leaf: leaf[row.slot], turn.last_obs)
+        if turn.present[row.slot]:
+            return jax.tree.map(lambda leaf: leaf[row.slot], turn.view.obs)
+        return self.spaces.nothing
 
     def _joint(self, actions: Mapping[str, Any]) -> np.ndarray:
         """Everybody's actions by slot."""

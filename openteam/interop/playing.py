@@ -66,9 +66,7 @@ proceed_one = quick_jit(proceed)
 
 
 @quick_jit
-def begin_many(
-    task: Task, roots: Key[Array, "envs"], episodes: Int[Array, "envs"]
-) -> tuple[Playing, TimeStep]:
+def begin_many(task: Task, roots: Key[Array, "envs"], episodes: Int[Array, "envs"]) -> tuple[Playing, TimeStep]:
     """The same in every environment."""
     return jax.vmap(lambda root, episode: begin(task, root, episode))(roots, episodes)
 

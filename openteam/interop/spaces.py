@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
 from gymnasium.spaces.utils import flatten_space
@@ -43,6 +45,7 @@ class AgentSpaces:
                 "visible": MultiBinary(self.max_agents),
             }
         )
+        self.nothing = nothing(self.absent_agent, self.absent_shared, self.max_agents, task.world.actions)
         self.flat = flat
         self.observation = flatten_space(self.parts) if flat else self.parts
         self.action = Discrete(task.world.actions)
@@ -55,7 +58,7 @@ class AgentSpaces:
             "action_mask": np.array(obs.legal, np.int8),
             "agents": np.concatenate([obs.agents, nobody], -2),
             "shared": np.array(obs.shared),
-            "visible": self.pad(obs.visible).astype(np.int8),
+            "visible": self.pad(np.asarray(obs.visible)).astype(np.int8),
         }
         if not self.flat:
             return parts
@@ -66,14 +69,17 @@ class AgentSpaces:
         """A mask of slots for all rows, as a new array."""
         return np.concatenate([mask, np.zeros((*mask.shape[:-1], self.max_agents - mask.shape[-1]), bool)], -1)
 
-    def nothing(self) -> Observation:
-        """What somebody observes who is not there: nobody, nothing, and one action, which will be ignored."""
-        return Observation(
-            agents=np.tile(self.absent_agent, (self.max_agents, 1)),
-            shared=self.absent_shared,
-            visible=np.zeros(self.max_agents, bool),
-            legal=np.arange(self.action.n) == 0,
+
+def nothing(agent: np.ndarray, shared: np.ndarray, max_agents: int, actions: int) -> Observation:
+    """What somebody observes who is not there: nobody, nothing, and one action, which will be ignored."""
+    return jax.device_get(
+        Observation(
+            agents=jnp.asarray(np.tile(agent, (max_agents, 1))),
+            shared=jnp.asarray(shared),
+            visible=jnp.asarray(np.zeros(max_agents, bool)),
+            legal=jnp.asarray(np.arange(actions) == 0),
         )
+    )
 
 
 def layout_of(task: Task, slots: int) -> Layout:

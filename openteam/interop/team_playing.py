@@ -66,14 +66,14 @@ class TeamEpisodes:
     def reset(self, seed: int | None) -> Turn:
         """A seed begins a sequence of episodes; without one the next of them begins."""
         if self.playing is None or seed is not None:
-            self.playing, turn = begin_team(self.task, root_of(np_random(seed)[0]), np.int32(0))
+            self.playing, turn = begin_team(self.task, root_of(np_random(seed)[0]), jnp.int32(0))
         else:
             self.playing, turn = begin_team(self.task, self.playing.root, self.playing.episode + 1)
         return jax.device_get(turn)
 
     def step(self, actions: np.ndarray) -> Turn:
         assert self.playing is not None
-        self.playing, turn = proceed_team(self.task, self.playing, actions)
+        self.playing, turn = proceed_team(self.task, self.playing, jnp.asarray(actions))
         return jax.device_get(turn)
 
     @property

@@ -68,10 +68,10 @@ class Probe(AbstractWorld[ProbeState]):
         return agents, jnp.stack([state.lamp, state.left]).astype(jnp.float32)
 
     def layout(self, slots: int) -> Layout:
-        actions = tuple(str(action) for action in range(self.actions))
-        agent = (*(Entry(f"its last action was {action}", 0, 1, 0) for action in actions), Entry("slot", 0, slots - 1, 0))
+        actions = tuple(f"action {number}" for number in range(self.actions))
+        last = tuple(Entry(f"its last was {action}", 0, 1, 0) for action in actions)
         shared = Entry("the lamp is on", 0, 1, 0), Entry("steps left", 0, int(self.length), 0)
-        return Layout(agent, shared, actions, "")
+        return Layout((*last, Entry("slot", 0, slots - 1, 0)), shared, actions, "")
 
     def check(self, slots: int) -> None:
         if slots != 2 or self.length < 1:
