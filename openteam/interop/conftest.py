@@ -8,7 +8,7 @@ from openteam.compile_cache import once_jit
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_quickly():
+def compiled_quickly(request):
     """Every program is compiled with the fewest optimisations, once for all tests."""
     from openteam.interop import gymnasium_env, gymnasium_vector, team_playing
 
@@ -17,8 +17,8 @@ def compiled_quickly():
         gymnasium_vector: ("begin_many", "proceed_many"),
         team_playing: ("begin_team", "proceed_team"),
     }
-    with pytest.MonkeyPatch.context() as patch:
-        for module, names in programs.items():
-            for name in names:
-                patch.setattr(module, name, once_jit(inspect.unwrap(getattr(module, name))))
-        yield
+    patch = pytest.MonkeyPatch()
+    request.addfinalizer(patch.undo)  # noqa: PT021  (checked functions cannot yield)
+    for module, names in programs.items():
+        for name in names:
+            patch.setattr(module, name, once_jit(inspect.unwrap(getattr(module, name))))

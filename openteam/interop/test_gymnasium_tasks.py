@@ -1,6 +1,5 @@
 """Every task passes Gymnasium's own check, and every split has an id."""
 
-import dataclasses
 import subprocess
 import sys
 import warnings
@@ -11,30 +10,13 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from openteam.catalogue import catalogue
-from openteam.interop import chosen_task
 from openteam.interop.gymnasium import env_id
-from openteam.registry import make
-from openteam.teammates import Pool, Uniform
 
 TASKS = catalogue().tasks
 UNBOUNDED = {"fortattack-released", "fortattack-authors", "evasion"}  # angles grow; nothing is declared
 
 
-@pytest.fixture
-def played_quickly(authors_imported, monkeypatch):
-    """The authors' agents act in tests of their own; random ones stand in for them, and compile in a third of the time."""
-
-    def make_with_random_teammates(name):
-        task = make(name)
-        return dataclasses.replace(task, pool=Pool((Uniform(),))) if TASKS[name].imports else task
-
-    monkeypatch.setattr(chosen_task, "make", make_with_random_teammates)
-    chosen_task.named_task.cache_clear()
-    yield
-    chosen_task.named_task.cache_clear()
-
-
-@pytest.mark.usefixtures("played_quickly")
+@pytest.mark.usefixtures("authors_imported")
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_passes_gymnasiums_own_check(name):
     env = gymnasium.make(env_id(name), disable_env_checker=True).unwrapped
