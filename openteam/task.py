@@ -192,7 +192,7 @@ class Task(AbstractChecked):
 
     def _transition(self, keys: Any, state: EnvState, actions: Int[Array, "slots"]) -> tuple[EnvState, TimeStep, Truth]:
         *keys, k_view = keys
-        after, rewards, over, ends = self.advance_world(keys, state, actions)
+        after, _, rewards, over, ends = self.advance_world(keys, state, actions)
         obs = self.observe(k_view, after.world)
         new, last_seen = meet(after.visits, state.last_seen, obs.visible)
         view = View(obs, jnp.zeros((), bool), new, after.previous_actions[0])
@@ -202,13 +202,16 @@ class Task(AbstractChecked):
 
     def advance_world(
         self, keys: Any, state: EnvState, actions: Int[Array, "slots"]
-    ) -> tuple[EnvState, Float[Array, "slots"], Bool[Array, ""], Bool[Array, ""]]:
-        """World and open process one step on, rewards, whether the game is over, and whether the episode ends."""
+    ) -> tuple[EnvState, Any, Float[Array, "slots"], Bool[Array, ""], Bool[Array, ""]]:
+        """World and open process one step on, rewards, whether the game is over, and whether the episode ends.
+
+        The second value is the world before anybody left or joined, as those who leave last see it.
+        """
         k_world, k_open, k_admit, k_types = keys
-        world, rewards, terminal = self.world.step(k_world, state.world, actions)
+        moved, rewards, terminal = self.world.step(k_world, state.world, actions)
         rewards = rewards.astype(jnp.float32)  # a weakly typed one would have everything compiled twice
-        openness, leaving, joining = self.openness.step(k_open, state.openness, world)
-        world = self.world.admit(k_admit, self.world.dismiss(world, leaving), joining)
+        openness, leaving, joining = self.openness.step(k_open, state.openness, moved)
+        world = self.world.admit(k_admit, self.world.dismiss(moved, leaving), joining)
         clock = state.clock + 1
         timeout = clock >= self.horizon
         after = EnvState(
@@ -222,7 +225,8 @@ class Task(AbstractChecked):
             last_seen=state.last_seen,
             clock=clock,
         )
-        return after, rewards, terminal | timeout if self.time_limit_terminates else terminal, terminal | timeout
+        over = terminal | timeout if self.time_limit_terminates else terminal
+        return after, moved, rewards, over, terminal | timeout
 
     def observe(self, key: Key[Array, ""], world: Any) -> Observation:
         """What the learner, slot 0, sees."""

@@ -146,6 +146,13 @@ def test_the_snippets_of_the_page_on_loops_run(tmp_path):
     try_all(tmp_path, [("snippet", shorter_code(code)) for code in blocks("docs/policy-in-your-loop.md", "python")])
 
 
+def test_the_snippets_of_the_page_on_gymnasium_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENTEAM_COMPILE", "quickest")
+    snippets = blocks("docs/gymnasium.md", "python")
+    assert len(snippets) == 5
+    try_all(tmp_path, [("snippet", code) for code in snippets])
+
+
 def test_trainings_that_are_not_run_can_be_read():
     for words in trainings()[1:]:
         assert callable(parse(words[0], words[1:]))

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from openteam.core.layout import Entry, Layout
 from openteam.core.world import AbstractWorld
 from openteam.errors import UserError
 from openteam.probes.payoffs import AbstractPayoff
@@ -65,6 +66,12 @@ class Probe(AbstractWorld[ProbeState]):
         slot = jnp.where(state.present, jnp.arange(len(last)), 0)
         agents = jnp.concatenate([last, slot[:, None]], 1)
         return agents, jnp.stack([state.lamp, state.left]).astype(jnp.float32)
+
+    def layout(self, slots: int) -> Layout:
+        actions = tuple(f"action {number}" for number in range(self.actions))
+        last = tuple(Entry(f"its last was {action}", 0, 1, 0) for action in actions)
+        shared = Entry("the lamp is on", 0, 1, 0), Entry("steps left", 0, int(self.length), 0)
+        return Layout((*last, Entry("slot", 0, slots - 1, 0)), shared, actions, "")
 
     def check(self, slots: int) -> None:
         if slots != 2 or self.length < 1:

@@ -94,7 +94,7 @@ def step_jointly(
     For whoever leaves, the game is over: nothing can be expected after its last transition, so its discount is 0.
     """
     k_step, k_reset, k_view = jax.random.split(key, 3)
-    final, rewards, over, ends = task.advance_world(jax.random.split(k_step, 4), state, actions)
+    final, _, rewards, over, ends = task.advance_world(jax.random.split(k_step, 4), state, actions)
     truth = task.truth(state, actions, rewards)
     stays = truth.exists & final.world.present & ~final.arrived
     final, final_view = everybodys_view(task, k_view, final)
