@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
     from openteam.core.view import AbstractView
     from openteam.core.world import AbstractWorld, AbstractWorldState
+    from openteam.deploy.agent import Agent
+    from openteam.deploy.export import export
+    from openteam.deploy.pack import pack
     from openteam.drawing.record import Recording, write_gif
     from openteam.errors import UserError
     from openteam.models.actor_critic import FlatNetworks, SetNetworks
@@ -70,6 +73,7 @@ __all__ = [
     "AbstractView",
     "AbstractWorld",
     "AbstractWorldState",
+    "Agent",
     "AgentModelSizes",
     "AssumedExistence",
     "AttentionHead",
@@ -140,9 +144,11 @@ __all__ = [
     "Window",
     "Wolfpack",
     "evaluate",
+    "export",
     "load",
     "make",
     "make_algorithm",
+    "pack",
     "record",
     "resume",
     "show",
@@ -173,6 +179,9 @@ _HOMES = {
         "core.types": "Chunk Observation Spec TimeStep Truth View",
         "core.view": "AbstractView",
         "core.world": "AbstractWorld AbstractWorldState",
+        "deploy.agent": "Agent",
+        "deploy.export": "export",
+        "deploy.pack": "pack",
         "drawing.record": "Recording write_gif",
         "errors": "UserError",
         "models.actor_critic": "FlatNetworks SetNetworks",

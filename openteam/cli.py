@@ -27,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "beliefs": "beliefs RUNS --curves x.png: what runs believe about what they cannot see, against the truth",
     "shots": "shots RUNS --curves x.png: FortAttack's shots, how many hit and what learners think they are worth",
     "plan": "plan FILE: many runs at once, one per core; skips what is finished, resumes what is not",
+    "export": "export RUN --to onnx --out FOLDER: a policy that runs without openteam; also to stablehlo and numpy",
+    "pack": "pack RUN --out x.openteam.zip: a run as one file, with a model card, to give away",
     "archive": "archive RUNS: finished runs in little room, rows as compressed columns",
     "reproduce": "reproduce full --scale smoke: the paper's tables and figures, from nothing or from stored runs",
     "report": "report FOLDER --out report.html: all runs of a folder as one page, each number with the runs behind it",

@@ -22,10 +22,9 @@ from openteam.deploy.interface import Interface, interface_of
 from openteam.deploy.opening import open_run
 from openteam.deploy.roster import Roster, Seen
 from openteam.deploy.step import Arrays, Draws, Inputs, Step, draws_of
+from openteam.deploy.targets import MOST_AGENTS
 from openteam.errors import UserError, check_seed, check_whole
 from openteam.task import Task
-
-MOST_AGENTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class Agent:
             chosen, memory = self._step.act(self._step.parameters, roomy.memory, roomy.draws, inputs)
             action = int(chosen)
             self._last = Last(roomy.memory, roomy.draws, inputs, roster, action)
-            self._state = State(roster, memory, later(roomy.draws), action, starts=False)
+            self._state = State(roster, memory, roomy.draws.next, action, starts=False)
         return action
 
     def explain(self) -> dict[str, Any]:
@@ -209,8 +208,3 @@ class Agent:
         rows, shared = self.interface.absent_row[None], np.zeros(spec.shared_features, np.float32)
         inputs = self._inputs(rows, seen, shared, np.ones(spec.actions, bool), True, NO_ACTION)
         self._step.act.eval_shape(self._step.parameters, self._step.start(slots), draws_of(0), inputs)
-
-
-def later(draws: Draws) -> Draws:
-    """The randomness of the next decision."""
-    return Draws(draws.key, np.int32(draws.count + 1))

@@ -21,7 +21,9 @@ def read_team(team: Team, learner: Hashable, size: int) -> tuple[list[Hashable],
     """Ids of the teammates in sight, and everybody's features, the learner's first."""
     rows = read_pairs(team)
     if not rows:
-        raise UserError(f"The team is empty: give the features of everybody in sight, the learner {learner!r} included.")
+        raise UserError(
+            f"The team is empty: give the features of everybody in sight, the learner {learner!r} included."
+        )
     if learner not in rows:
         known = ", ".join(map(repr, list(rows)[:5]))
         raise UserError(
@@ -40,9 +42,9 @@ def read_team(team: Team, learner: Hashable, size: int) -> tuple[list[Hashable],
 
 def read_pairs(team: Team) -> dict[Hashable, Any]:
     """Features by id, nobody twice."""
-    if isinstance(team, Mapping):
-        return dict(team)
     rows: dict[Hashable, Any] = {}
+    if isinstance(team, Mapping):
+        return rows | dict(team.items())
     try:
         for who, features in team:
             if who in rows:
@@ -50,7 +52,8 @@ def read_pairs(team: Team) -> dict[Hashable, Any]:
             rows[who] = features
     except (TypeError, ValueError):
         raise UserError(
-            f"A team is a dictionary from ids to features, or pairs of both, ids being words or numbers; got {short(team)}."
+            "A team is a dictionary from ids to features, or pairs of both, ids being words or numbers; got "
+            f"{short(team)}."
         ) from None
     return rows
 

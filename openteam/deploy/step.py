@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array
 
 from openteam.core.memory import Memory
 from openteam.core.policy import AbstractPolicy, Decision, Explanation
@@ -21,15 +20,16 @@ PARAMETER = "an array"
 
 
 class Inputs(NamedTuple):
-    """All that a decision is made from, besides memory and randomness: a ``View`` as a plain tuple."""
+    """All that a decision is made from, besides memory and randomness: a ``View`` as a plain tuple, of numpy's or JAX's
+    arrays."""
 
-    agents: Float[np.ndarray | Array, "slots feat"]
-    shared: Float[np.ndarray | Array, "shared"]
-    visible: Bool[np.ndarray | Array, "slots"]
-    legal: Bool[np.ndarray | Array, "actions"]
-    starts: Bool[np.ndarray | Array, ""]
-    new: Bool[np.ndarray | Array, "slots"]
-    previous_action: Int[np.ndarray | Array, ""]
+    agents: Any  # [slots feat]
+    shared: Any  # [shared]
+    visible: Any  # [slots]
+    legal: Any  # [actions]
+    starts: Any
+    new: Any  # [slots]
+    previous_action: Any
 
     @property
     def view(self) -> View:
@@ -37,10 +37,14 @@ class Inputs(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Where the randomness of a decision comes from: a key's numbers, and how many decisions it has served before."""
+    """Where the randomness of a decision comes from: a key's two numbers, and how many decisions it has served."""
 
-    key: UInt32[np.ndarray | Array, "2"]
-    count: Int[np.ndarray | Array, ""]
+    key: Any
+    served: Any
+
+    @property
+    def next(self) -> Draws:
+        return Draws(self.key, np.int32(self.served + 1))
 
 
 def draws_of(seed: int) -> Draws:
@@ -57,7 +61,7 @@ class Step:
         self.parameters = tuple(leaf for leaf in leaves if eqx.is_array(leaf))
         self.memory_structure = jax.tree.structure(jax.eval_shape(lambda: policy.start(1)))
         settings = tuple(PARAMETER if eqx.is_array(leaf) else leaf for leaf in leaves)
-        self.shape = Shape(structure, settings, self.memory_structure)
+        self.shape = Shape(structure, settings, self.memory_structure, jax.random.key_impl(key(0)))
         self.act, self.explain = compiled(self.shape)
 
     def start(self, slots: int) -> Arrays:
@@ -75,19 +79,20 @@ class Shape(NamedTuple):
     policy: Any
     settings: tuple[Any, ...]  # the policy's leaves, with ``PARAMETER`` where there is an array
     memory: Any
+    keys: Any  # their kind
 
     def decide(self, parameters: Arrays, memory: Arrays, draws: Draws, inputs: Inputs) -> Decision:
         """The decision of a policy that is given as arrays."""
         numbers = iter(parameters)
         leaves = [next(numbers) if leaf is PARAMETER else leaf for leaf in self.settings]
         policy: AbstractPolicy = jax.tree.unflatten(self.policy, leaves)
-        root = jax.random.wrap_key_data(draws.key, impl=jax.random.key_impl(key(0)))
+        root = jax.random.wrap_key_data(draws.key, impl=self.keys)
         past = jax.tree.unflatten(self.memory, memory)
-        return policy.decide(jax.random.fold_in(root, draws.count), past, inputs.view)
+        return policy.decide(jax.random.fold_in(root, draws.served), past, inputs.view)
 
 
 @functools.lru_cache(maxsize=64)
-def compiled(shape: Shape) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def compiled(shape: Shape) -> tuple[Any, Any]:
     """``act``, which gives an action and the next memory, and ``explain``, which gives the reasons of the same."""
 
     @jax.jit
