@@ -72,7 +72,8 @@ class Agent:
         check_precision()
         check_seed(seed)
         self.interface = interface_of(task) if isinstance(task, Task) else task
-        check_acts(policy, self.interface.spec, f"This {type(policy).__name__}", f"'{self.interface.task}',")
+        if isinstance(task, Task):
+            check_acts(policy, self.interface.spec, f"This {type(policy).__name__}", f"'{task.name}',")
         self.policy, self.learner = policy, learner
         self._slots = self.interface.slots if agents is None else agents
         check_whole("agents", self._slots, 1, MOST_AGENTS)

@@ -15,7 +15,7 @@ from jax import export as jax_export
 
 from openteam.deploy import shipped
 from openteam.deploy.contract import contract_of, digests
-from openteam.deploy.graph import graph_of
+from openteam.deploy.graph import Graph, graph_of
 from openteam.deploy.onnx_graph import to_onnx
 from openteam.deploy.opening import open_run
 from openteam.deploy.pure_step import PureStep
@@ -41,7 +41,11 @@ def as_stablehlo(step: PureStep) -> dict[str, bytes]:
 
 def as_numpy(step: PureStep) -> dict[str, bytes]:
     """Operations as JSON, and their constants."""
-    graph = graph_of(step)
+    return numpy_files(graph_of(step), step)
+
+
+def numpy_files(graph: Graph, step: PureStep) -> dict[str, bytes]:
+    """What ``shipped/numpy_step.py`` reads."""
     content = {
         "inputs": {port.name: place for port, place in zip(step.inputs, graph.inputs, strict=True)},
         "outputs": {port.name: place for port, place in zip(step.outputs, graph.outputs, strict=True)},

@@ -7,7 +7,6 @@ from typing import Any
 
 from openteam.api import Run
 from openteam.core.layout import Entry
-from openteam.core.types import Spec
 from openteam.deploy.interface import Interface, interface_of
 from openteam.storage.policies import policy_header
 from openteam.task import Task
@@ -43,7 +42,7 @@ def model_card(run: Run, picture: str | None) -> str:
             "## Use",
             USE.format(name=f"{task.name}.openteam.zip"),
             "## Limits",
-            bullets(limits(interface, Spec(**header["spec"]))),
+            bullets(limits(interface)),
             "## Made with",
             f"{versions or 'unknown versions'}; commit {about.get('commit') or 'unknown'}. Policy "
             f"{header['digest'][:16]}. `config.json` has every setting, `rows.npz` every evaluation episode.",
@@ -75,7 +74,7 @@ def training(task: Task) -> list[str]:
     ]
 
 
-def limits(interface: Interface, spec: Spec) -> list[str]:
+def limits(interface: Interface) -> list[str]:
     """What nobody should expect of it."""
     unseen = (
         "Somebody out of sight stays remembered until his slot is needed."
@@ -84,8 +83,8 @@ def limits(interface: Interface, spec: Spec) -> list[str]:
     )
     return [
         f"It knows teams of up to {interface.slots} agents from training, and was evaluated with up to "
-        f"{spec.max_agents}; beyond that nothing is known.",
-        "It was trained with the teammates above. With others, people among them, it may do worse than without help.",
+        f"{interface.spec.max_agents}; beyond that nothing is known.",
+        "It was trained with the teammates above. With others, people among them, nothing is known.",
         "Features must have the meaning, order and scale of the tables; it does not notice if they have not.",
         unseen,
         "It has learned a game. Nothing here makes it safe to control a machine near people.",

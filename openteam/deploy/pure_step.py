@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from openteam.core.policy import AbstractPolicy
 from openteam.deploy.flatten import Given, Recorded, Secret, Walk, check_no_secret
 from openteam.deploy.interface import Interface
-from openteam.deploy.simplify import RULES
+from openteam.deploy.simplify import FINAL, RULES
 from openteam.deploy.step import Draws, Inputs, Step, draws_of
 from openteam.storage.checkpoint import named_leaves
 
@@ -92,7 +92,9 @@ class PureStep:
     def simplified(self) -> core.ClosedJaxpr:
         """The program in few kinds of operations, without keys, calls and loops."""
         traced = jax.make_jaxpr(lambda *arrays: self(*arrays, rules=RULES))(*self.structs)
-        return jax.make_jaxpr(lambda *arrays: Walk(Given(None), RULES)(traced, arrays))(*self.structs)
+        # What the rules themselves and unrolled loops brought in is simple but for calls and shapes.
+        left = {name: rule for name, rule in RULES.items() if name not in FINAL}
+        return jax.make_jaxpr(lambda *arrays: Walk(Given(None), left)(traced, arrays))(*self.structs)
 
 
 def structs(ports: Sequence[Port]) -> list[jax.ShapeDtypeStruct]:

@@ -15,65 +15,68 @@ import jax
 import numpy as np
 from jax import lax
 from jax.lax import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
+
+from openteam.errors import UserError
 
 ONE_OF_A_VECTOR = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
 INTO_A_VECTOR = ScatterDimensionNumbers(
     update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
 )
+Tensor = Array | np.ndarray
 Rule = Callable[..., Sequence[Any]]
 
 
-def split(x: Array, *, sizes: Sequence[int], axis: int) -> list[Array]:
+def split(x: Tensor, *, sizes: Sequence[Any], axis: Any) -> list[Any]:
     """Pieces along an axis."""
     ends = np.cumsum(sizes)
     return [lax.slice_in_dim(x, int(end) - size, int(end), axis=axis) for size, end in zip(sizes, ends, strict=True)]
 
 
-def stack(*xs: Array, axis: int) -> list[Array]:
+def stack(*xs: Tensor, axis: Any) -> list[Any]:
     """Arrays along a new axis."""
     return [lax.concatenate([lax.expand_dims(x, [axis]) for x in xs], axis)]
 
 
-def squeeze(x: Array, *, dimensions: Sequence[int]) -> list[Array]:
+def squeeze(x: Tensor, *, dimensions: Sequence[Any]) -> list[Any]:
     """Without axes of length 1."""
     return [lax.reshape(x, [size for axis, size in enumerate(x.shape) if axis not in dimensions])]
 
 
-def integer_pow(x: Array, *, y: int) -> list[Array]:
+def integer_pow(x: Tensor, *, y: Any) -> list[Any]:
     """x^y by products."""
     product = math.prod([x] * (abs(y) - 1), start=x) if y else lax.full_like(x, 1)
     return [product if y >= 0 else lax.full_like(x, 1) / product]
 
 
-def iota(*, dtype: Any, shape: Sequence[int], dimension: int, sharding: Any = None) -> list[Any]:
+def iota(*, dtype: Any, shape: Sequence[Any], dimension: Any, sharding: Any = None) -> list[Any]:
     """Counting along an axis."""
     del sharding
     line = np.arange(shape[dimension], dtype=dtype)
     return [np.broadcast_to(line.reshape([-1 if axis == dimension else 1 for axis in range(len(shape))]), shape).copy()]
 
 
-def pad(x: Array, value: Array, *, padding_config: Sequence[tuple[int, int, int]]) -> list[Any]:
+def pad(x: Tensor, value: Tensor, *, padding_config: Sequence[Any]) -> list[Any]:
     """More of ``value`` before and after."""
     for axis, (low, high, inner) in enumerate(padding_config):
         if min(low, high) < 0 or inner:
-            return [lax.pad_p.bind(x, value, padding_config=padding_config)]  # refused later, by name
-        sizes = [[*x.shape[:axis], size, *x.shape[axis + 1 :]] for size in (low, high)]
-        x = lax.concatenate([lax.broadcast(value, sizes[0]), x, lax.broadcast(value, sizes[1])], axis)
+            raise UserError("This policy cannot be exported: it pads an array by less than nothing, or inside.")
+        before, after = ([*x.shape[:axis], size, *x.shape[axis + 1 :]] for size in (low, high))
+        x = lax.concatenate([lax.broadcast(value, before), x, lax.broadcast(value, after)], axis)
     return [x]
 
 
-def reduce_or(x: Array, *, axes: Sequence[int], **_: Any) -> list[Array]:
+def reduce_or(x: Tensor, *, axes: Sequence[Any], **_: Any) -> list[Any]:
     """Whether any is true."""
     return [lax.gt(lax.reduce_max(x.astype(np.int32), axes), np.int32(0))]
 
 
-def reduce_and(x: Array, *, axes: Sequence[int], **_: Any) -> list[Array]:
+def reduce_and(x: Tensor, *, axes: Sequence[Any], **_: Any) -> list[Any]:
     """Whether all are true."""
     return [lax.gt(lax.reduce_min(x.astype(np.int32), axes), np.int32(0))]
 
 
-def log1p(x: Float[Array, "*n"], **_: Any) -> list[Array]:
+def log1p(x: Tensor, **_: Any) -> list[Any]:
     """log(1 + x), exact to rounding also for small x: log(y) x / (y - 1) with y = 1 + x as it is rounded."""
     y = x + 1
     rounded = lax.sub(y, lax.full_like(y, 1))
@@ -82,7 +85,7 @@ def log1p(x: Float[Array, "*n"], **_: Any) -> list[Array]:
     return [lax.select(is_small, x, lax.log(y) * (x / safe))]
 
 
-def erf_inv(x: Float[Array, "*n"]) -> list[Array]:
+def erf_inv(x: Tensor) -> list[Any]:
     """The inverse error function by Giles, "Approximating the erfinv function", 2010: in XLA's own polynomials."""
     near = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
             -0.00417768164, 0.246640727, 1.50140941)  # fmt: skip
@@ -97,7 +100,7 @@ def erf_inv(x: Float[Array, "*n"]) -> list[Array]:
     return [total * x]
 
 
-def dot_general(x: Array, y: Array, *, dimension_numbers: Any, preferred_element_type: Any, **_: Any) -> list[Any]:
+def dot_general(x: Tensor, y: Tensor, *, dimension_numbers: Any, preferred_element_type: Any, **_: Any) -> list[Any]:
     """A product of matrices, or of equally many of both: what is summed over comes last in x, and before last in y."""
     (over_x, over_y), (batch_x, batch_y) = dimension_numbers
     free_x, free_y = (
@@ -114,24 +117,29 @@ def dot_general(x: Array, y: Array, *, dimension_numbers: Any, preferred_element
     return [lax.reshape(product, [*batch, *rows, *columns])]
 
 
-def dynamic_slice(x: Array, *starts: Array, slice_sizes: Sequence[int], **_: Any) -> list[Array]:
+def dynamic_slice(x: Tensor, *starts: Tensor, slice_sizes: Sequence[Any], **_: Any) -> list[Any]:
     """A piece that begins where a number says, moved inside if need be."""
     return [take(x, [within(start, size, n) for start, size, n in zip(starts, slice_sizes, x.shape, strict=True)],
                  slice_sizes)]  # fmt: skip
 
 
-def take(x: Array, starts: Sequence[Array], sizes: Sequence[int]) -> Array:
+def take(x: Tensor, starts: Sequence[Any], sizes: Sequence[Any]) -> Array:
     """A piece that begins at these numbers, all of it inside."""
     axes = range(x.ndim)
     numbers = [iota(dtype=np.int32, shape=sizes, dimension=axis)[0] + starts[axis] for axis in axes]
     return one_by_one(x, flat_index(numbers, x.shape))
 
 
-def gather(x: Array, indices: Array, *, dimension_numbers: Any, slice_sizes: Sequence[int], mode: Any, **_: Any) -> Any:
+def gather(
+    x: Tensor, indices: Tensor, *, dimension_numbers: Any, slice_sizes: Sequence[Any], mode: Any, **_: Any
+) -> Any:
     """Pieces of x that begin at the rows of ``indices``, entry by entry."""
     d = dimension_numbers
     if GatherScatterMode.from_any(mode) not in (GatherScatterMode.CLIP, GatherScatterMode.PROMISE_IN_BOUNDS):
-        return [lax.gather_p.bind(x, indices, dimension_numbers=d, slice_sizes=slice_sizes, mode=mode, **_)]
+        raise UserError(
+            "This policy cannot be exported: it reads entries of an array that may lie outside of it. Index with "
+            "x.at[...].get(mode='clip')."
+        )
     batch_shape = indices.shape[:-1]
     kept = [a for a in range(x.ndim) if a not in (*d.collapsed_slice_dims, *d.operand_batching_dims)]
     batch_axes = [axis for axis in range(len(batch_shape) + len(kept)) if axis not in d.offset_dims]
@@ -149,7 +157,7 @@ def gather(x: Array, indices: Array, *, dimension_numbers: Any, slice_sizes: Seq
     return [one_by_one(x, flat_index(numbers, x.shape))]
 
 
-def scatter(x: Array, indices: Array, updates: Array, *, dimension_numbers: Any, mode: Any, **_: Any) -> list[Any]:
+def scatter(x: Tensor, indices: Tensor, updates: Tensor, *, dimension_numbers: Any, mode: Any, **_: Any) -> list[Any]:
     """``updates`` in x, whole slices that begin at the rows of ``indices``; what would not fit is left out."""
     d = dimension_numbers
     inserted = (*d.inserted_window_dims, *d.operand_batching_dims)
@@ -178,27 +186,27 @@ def scatter(x: Array, indices: Array, updates: Array, *, dimension_numbers: Any,
     return [lax.reshape(lax.slice_in_dim(mixed, 0, x.size), x.shape)]
 
 
-def column_of(indices: Int[Array, "*rows columns"], column: int) -> Int[Array, "*rows"]:
+def column_of(indices: Tensor, column: int) -> Array:
     """One number of every row."""
     last = indices.ndim - 1
     part = lax.slice_in_dim(indices, column, column + 1, axis=last)
     return lax.reshape(part, indices.shape[:-1]).astype(np.int32)
 
 
-def within(start: Array, size: int, length: int) -> Array:
+def within(start: Any, size: Any, length: int) -> Array:
     """The nearest start from which ``size`` entries of ``length`` are there."""
     start = lax.convert_element_type(start, np.int32)
     return lax.max(lax.min(start, lax.full_like(start, length - size)), lax.full_like(start, 0))
 
 
-def flat_index(numbers: Sequence[Any], shape: Sequence[int]) -> Any:
+def flat_index(numbers: Sequence[Any], shape: Sequence[Any]) -> Any:
     """The places of entries in an array that is one long vector."""
     steps = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     parts = [number * np.int32(step) for number, step in zip(numbers, steps, strict=True)]
     return sum(parts[1:], start=parts[0]) if parts else np.zeros((), np.int32)
 
 
-def one_by_one(x: Array, places: Int[Array, "*n"]) -> Array:
+def one_by_one(x: Tensor, places: Tensor) -> Array:
     """Single entries of an array that is one long vector."""
     rows, shape = jax.numpy.reshape(places, (-1, 1)), places.shape
     vector = lax.reshape(x, [x.size])
@@ -206,7 +214,7 @@ def one_by_one(x: Array, places: Int[Array, "*n"]) -> Array:
     return lax.reshape(found, shape)
 
 
-def select_n(which: Array, *cases: Array) -> list[Any]:
+def select_n(which: Tensor, *cases: Tensor) -> list[Any]:
     """The second case where true; a single truth value for all is spread out."""
     if which.ndim == 0 and cases[0].ndim:
         which = lax.broadcast_in_dim(which, cases[0].shape, ())
@@ -227,3 +235,6 @@ RULES: dict[str, Rule] = {
     "clamp": lambda low, x, high: [lax.min(lax.max(x, low + lax.full_like(x, 0)), high + lax.full_like(x, 0))],
 }  # fmt: skip
 """Operations that are written in others, by name."""
+
+FINAL = ("gather", "scatter", "dot_general", "select_n")
+"""Those that are written in a simple case of themselves, and must not be written so again."""
