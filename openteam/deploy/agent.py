@@ -115,7 +115,8 @@ class Agent:
     ) -> int:
         """The next action, given the features of everybody in sight by id.
 
-        ``legal`` is a truth value per action, or the names of those that have an effect; by default, all have.
+        ``legal`` is a truth value per action, or the names of those that have an effect; by default, all have. Only
+        policies that were trained with ``mask_illegal`` keep to it, as in their evaluation.
         ``previous_action`` is what was carried out if that was not what the last call returned.
         """
         with self._lock:

@@ -32,16 +32,16 @@ class Secret:
 
 
 class Given:
-    """Uniform numbers that are given: one after the other, as a program asks for them."""
+    """Uniform numbers that are given: one after the other, as a program asks for them. None only counts."""
 
     def __init__(self, numbers: Float[Array, "draws"] | None):
-        self.numbers = numbers  # None to count only
+        self.numbers = numbers
         self.taken = 0
 
-    def __call__(self, key: Any, shape: tuple[int, ...]) -> Array:
+    def __call__(self, key: Any, shape: tuple[int, ...]) -> Array | Secret:
         del key
         start, self.taken = self.taken, self.taken + math.prod(shape)
-        return jnp.full(shape, 0.5) if self.numbers is None else self.numbers[start : self.taken].reshape(shape)
+        return Secret("a number") if self.numbers is None else self.numbers[start : self.taken].reshape(shape)
 
 
 class Recorded:

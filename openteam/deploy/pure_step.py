@@ -56,13 +56,14 @@ class PureStep:
         names = ["action", *results[1], *self.start]
         self.outputs = [port(name, leaf) for name, leaf in zip(names, jax.tree.leaves(results), strict=True)]
         ports = [port(name, leaf) for name, leaf in (seen._asdict() | self.start).items()]
-        draws = self._count(ports)
+        draws = self._count()
         self.inputs = [*ports, Port(NOISE, (draws,), "float32")] if draws else ports
 
-    def _count(self, ports: Sequence[Port]) -> int:
+    def _count(self) -> int:
         """How many numbers a decision draws."""
         counter = Given(None)
-        jax.eval_shape(lambda *arrays: self._keyless(arrays, Walk(counter)), *structs(ports))
+        unknown = [Secret("data")] * len(self._program.jaxpr.invars)
+        jax.eval_shape(lambda: bool(Walk(counter)(self._program, unknown)))
         return counter.taken
 
     def _keyless(self, arrays: Sequence[Any], walk: Walk) -> list[Any]:
@@ -75,7 +76,7 @@ class PureStep:
     def __call__(self, *arrays: Any, rules: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
         """Outputs in the order of ``outputs``, from arrays in the order of ``inputs``."""
         size = len(Inputs._fields) + len(self.start)
-        noise = arrays[size] if len(arrays) > size else None
+        noise = arrays[size] if len(arrays) > size else jnp.zeros(0)
         return tuple(self._keyless(arrays[:size], Walk(Given(noise), rules or {})))
 
     def noise(self, draws: Draws) -> Float[Array, "draws"]:

@@ -42,9 +42,9 @@ class Agent:
         inputs["previous_action"] = np.array(self.previous_action, np.int32)
         if self.contract["noise"]:
             inputs["noise"] = self.random.random(self.contract["noise"], np.float32)
-        outputs = self.step(inputs | self.memory)
-        self.memory = {name: outputs[name] for name in self.memory}
-        self.previous_action, self.starts = int(outputs["action"]), False
+        self.outputs = self.step(inputs | self.memory)  # action values too, where the policy has them
+        self.memory = {name: self.outputs[name] for name in self.memory}
+        self.previous_action, self.starts = int(self.outputs["action"]), False
         return self.previous_action
 
 
