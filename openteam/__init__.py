@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
     from openteam.core.view import AbstractView
     from openteam.core.world import AbstractWorld, AbstractWorldState
+    from openteam.deploy.agent import Agent
+    from openteam.deploy.export import export
+    from openteam.deploy.pack import pack
     from openteam.drawing.record import Recording, write_gif
     from openteam.errors import UserError
     from openteam.host.task import HostSplit, HostTask
@@ -71,6 +74,7 @@ __all__ = [
     "AbstractView",
     "AbstractWorld",
     "AbstractWorldState",
+    "Agent",
     "AgentModelSizes",
     "AssumedExistence",
     "AttentionHead",
@@ -143,9 +147,11 @@ __all__ = [
     "Window",
     "Wolfpack",
     "evaluate",
+    "export",
     "load",
     "make",
     "make_algorithm",
+    "pack",
     "record",
     "resume",
     "show",
@@ -176,6 +182,9 @@ _HOMES = {
         "core.types": "Chunk Observation Spec TimeStep Truth View",
         "core.view": "AbstractView",
         "core.world": "AbstractWorld AbstractWorldState",
+        "deploy.agent": "Agent",
+        "deploy.export": "export",
+        "deploy.pack": "pack",
         "drawing.record": "Recording write_gif",
         "errors": "UserError",
         "host.task": "HostSplit HostTask",

@@ -29,6 +29,8 @@ COMMANDS: dict[str, str] = {
     "plan": "plan FILE --on local|ray|slurm: many runs at once; skips what is finished, resumes what is not",
     "work": "work PLAN|FOLDER: a worker; takes runs that nobody is at, on any machine that shares the disk",
     "status": "status FOLDER: how far all runs of a folder are, and where they run",
+    "export": "export RUN --to onnx --out FOLDER: a policy that runs without openteam; also to stablehlo and numpy",
+    "pack": "pack RUN --out x.openteam.zip: a run as one file, with a model card, to give away",
     "archive": "archive RUNS: finished runs in little room, rows as compressed columns",
     "reproduce": "reproduce full --scale smoke: the paper's tables and figures, from nothing or from stored runs",
     "report": "report FOLDER --out report.html: all runs of a folder as one page, each number with the runs behind it",

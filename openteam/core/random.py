@@ -15,7 +15,7 @@ import os
 import jax
 import jax.numpy as jnp
 from jax.extend import random as jax_random
-from jaxtyping import Array, Key, UInt32
+from jaxtyping import Array, ArrayLike, Key, UInt32
 
 from openteam.errors import UserError, check_seed
 
@@ -51,7 +51,7 @@ def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> Array:
     return jnp.stack(threefry(key, counter, jnp.full(shape, SPLIT, jnp.uint32)), -1)
 
 
-def _fold_in(key: UInt32[Array, "2"], data: int | Array) -> UInt32[Array, "2"]:
+def _fold_in(key: UInt32[Array, "2"], data: ArrayLike) -> UInt32[Array, "2"]:
     return jnp.stack(threefry(key, jnp.asarray(data).astype(jnp.uint32), jnp.uint32(FOLD)))
 
 

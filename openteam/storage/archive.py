@@ -19,8 +19,8 @@ def archive(path: Path, every_checkpoint: bool = False, rows_only: bool = False)
     """Make columns of a finished run's rows; drop its state and, unless told otherwise, all checkpoints but the last.
 
     Rows are deleted after their columns were read back and found equal, so a kill at any moment loses nothing, and
-    doing it again finishes it. The lease goes, too: nobody trains a run that is finished. With ``rows_only`` so does the
-    last policy; what its file says of the run stays.
+    doing it again finishes it. The lease goes, too: nobody trains a run that is finished. With ``rows_only`` so does
+    the last policy; what its file says of the run stays.
     """
     folder = RunFolder.open(path)
     with alone_in(folder.path) as writer:

@@ -13,6 +13,7 @@ from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key
 from openteam.core.types import Spec
 from openteam.errors import UserError
+from openteam.storage.bundle import is_bundle, unbundled
 from openteam.storage.checkpoint import load_tree, read_header, save_tree
 from openteam.storage.config import from_json, to_json
 from openteam.storage.packing import packed
@@ -40,7 +41,10 @@ def save_policy(
 
 
 def load(path: Path | str) -> AbstractPolicy:
-    """The frozen policy of a run's last checkpoint, or of one checkpoint file."""
+    """The frozen policy of a run's last checkpoint, of one checkpoint file, or of a packed run."""
+    if is_bundle(Path(path)):
+        with unbundled(Path(path)) as folder:
+            return load(folder)
     path, header = policy_header(Path(path))
     learner = from_json(header["learner"], path.parent.parent)
     try:
