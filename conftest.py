@@ -3,6 +3,7 @@
 Nearly all of them compile for longer than they run, so XLA is told to hurry. What runs for long says so itself.
 """
 
+import gc
 import os
 
 os.environ.setdefault(
@@ -20,6 +21,7 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 jax.config.update("jax_debug_key_reuse", True)
+gc.set_threshold(50_000, 20, 50)  # programs stay in memory: looking through them for garbage takes long and finds little
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """The particle filter against computation by hand."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -28,12 +30,19 @@ NO, YES = jnp.zeros((), bool), jnp.ones((), bool)
 RELEASED = ParticleModels(0.0, 0.0, types_in_states=True, score_function=True, bernoulli_visibility=True)
 
 
+@functools.cache
 def make(particles=2, over_slots="sum", weights=ParticleWeights(), models=ParticleModels()):
     return ParticleBelief(
         random.key(0), SPEC, Multinomial(), particles=particles, over_slots=over_slots, learned_spread=True,
         sizes=ParticleSizes(encoding=5, state=3, type_size=4, width=6), agent=AgentModelSizes(5, 5, 5),
         weights=weights, models=models,
     )  # fmt: skip
+
+
+@once_jit
+def advance(belief, particles, noise, view):
+    """A step, compiled once for all beliefs of one kind."""
+    return belief.advance(particles, noise, view)
 
 
 def view(number, visible, previous=1, starts=NO, new=None):
@@ -50,10 +59,9 @@ def blank(belief, slots=2):
 def two_steps():
     """A belief of two particles about two agents, before and after a step in which the teammate is out of sight."""
     belief = make()
-    step = once_jit(belief.advance)
-    first = step(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
+    first = advance(belief, blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
     noise = belief.draw(random.key(2), 2)
-    after = step(first, noise, view(2, (True, False)))
+    after = advance(belief, first, noise, view(2, (True, False)))
     return belief, first, noise, after
 
 
@@ -61,7 +69,7 @@ def two_steps():
 def test_weights_are_those_computed_by_hand(two_steps, over_slots):
     _, before, noise, after = two_steps
     belief = make(over_slots=over_slots)
-    weighed = once_jit(belief.advance)(before, noise, view(2, (True, False)))
+    weighed = advance(belief, before, noise, view(2, (True, False)))
     proposals, targets, seen = belief.proposals, belief.targets, preprocess(view(2, (True, False)))
     encoded = np.maximum(proposals.encoder(seen.agents, seen.shared), 0)
     ancestors = np.searchsorted(np.cumsum(jax.nn.softmax(before.log_weight)), noise.resample, side="right")
@@ -102,11 +110,11 @@ def test_weights_are_those_computed_by_hand(two_steps, over_slots):
 def test_who_does_not_exist_has_neither_state_nor_type(two_steps):
     belief, before, _, _ = two_steps
     unlucky = eqx.tree_at(lambda n: n.guess.exists, belief.draw(random.key(5), 2), jnp.ones((2, 2)))
-    after = once_jit(belief.advance)(before, unlucky, view(2, (True, False)))
+    after = advance(belief, before, unlucky, view(2, (True, False)))
     np.testing.assert_array_equal(after.guess.exists, [[1, 0], [1, 0]])
     for gone in (after.guess.state, after.guess.type, after.guess.cell):
         assert not gone[:, 1].any()
-    later = once_jit(belief.advance)(after, belief.draw(random.key(6), 2), view(3, (True, False)))
+    later = advance(belief, after, belief.draw(random.key(6), 2), view(3, (True, False)))
     assert not later.guess.action[:, 1].any()
 
 
@@ -133,7 +141,7 @@ def test_recorded_hypotheses_are_those_of_one_step_after_the_other(new):
     views = jax.tree.map(lambda *leaves: jnp.stack(leaves), *views)
     noise = jax.vmap(lambda key: belief.draw(key, 2))(jax.random.split(random.key(1), steps))
     first = belief.draw(random.key(2), 2)
-    before = once_jit(belief.advance)(blank(belief), first, view(9, (True, True), -1, YES))
+    before = advance(belief, blank(belief), first, view(9, (True, True), -1, YES))
 
     def plain(belief):
         def step(particles, now):
@@ -159,13 +167,12 @@ def test_recorded_hypotheses_are_those_of_one_step_after_the_other(new):
 
 def test_one_particle_without_noise_is_a_plain_recurrent_network():
     belief = make(particles=1)
-    step = once_jit(belief.advance)
     still = jax.tree.map(jnp.zeros_like, belief.draw(random.key(0), 2))
     particles, state, types = blank(belief), jnp.zeros((2, 3)), belief.proposals.types.start(2)
     exists = jnp.zeros(2)
     for number in range(3):
         now = view(number, (True, True), number - 1, jnp.asarray(number == 0))
-        particles = step(particles, still, now)
+        particles = advance(belief, particles, still, now)
         encoded = belief.proposals.encode(preprocess(now))
         known = jnp.concatenate([state, types.hidden, encoded], -1)
         action = jax.nn.one_hot(jnp.argmax(belief.proposals.action(known, exists), -1), 4) * exists[:, None]
@@ -180,21 +187,20 @@ def test_one_particle_without_noise_is_a_plain_recurrent_network():
 def test_an_episode_that_starts_is_independent_of_the_last(two_steps):
     belief, before, noise, _ = two_steps
     now = view(4, (True, False), -1, YES)
-    after, from_nothing = (once_jit(belief.advance)(particles, noise, now) for particles in (before, blank(belief)))
+    after, from_nothing = (advance(belief, particles, noise, now) for particles in (before, blank(belief)))
     jax.tree.map(np.testing.assert_array_equal, after, from_nothing)
 
 
 def test_what_is_remembered_of_a_new_occupants_slot_is_ignored_and_the_rest_is_not(two_steps):
     belief, before, noise, _ = two_steps
     now = view(4, (True, True), new=(False, True))
-    advance = once_jit(belief.advance)
 
     def change(slot):
         return eqx.tree_at(
             lambda p: p.guess, before, jax.tree.map(lambda leaf: leaf.at[:, slot].add(0.5), before.guess)
         )
 
-    expected, changed, other = (advance(particles, noise, now) for particles in (before, change(1), change(0)))
+    expected, changed, other = (advance(belief, particles, noise, now) for particles in (before, change(1), change(0)))
     jax.tree.map(np.testing.assert_array_equal, expected, changed)
     assert (expected.guess.state[:, 0] != other.guess.state[:, 0]).any()
 
@@ -244,18 +250,18 @@ def test_particles_count_by_all_of_their_weight_by_the_observations_part_or_all_
 def test_the_mean_over_shared_features_changes_their_part_alone(two_steps):
     belief, before, noise, after = two_steps
     mean = make(weights=ParticleWeights(over_shared="mean"))
-    terms = mean.weigh(*weighing(mean, before, noise))
-    summed = belief.weigh(*weighing(belief, before, noise))
+    terms, summed = (weigh(one, before, noise) for one in (mean, belief))
     np.testing.assert_allclose(terms.shared, summed.shared / 2, rtol=1e-5)
     np.testing.assert_allclose(terms.total - terms.shared, summed.total - summed.shared, rtol=1e-5)
     del after
 
 
-def weighing(belief, before, noise):
-    """What two particles that were not resampled are weighed by."""
+@once_jit
+def weigh(belief, before, noise):
+    """The weights of two particles that were not resampled."""
     seen = preprocess(view(2, (True, False)))
     guess, proposal = belief.propose(before.guess, noise.guess, seen)
-    return before.guess, belief.predict(before.guess), guess, proposal, seen
+    return belief.weigh(before.guess, belief.predict(before.guess), guess, proposal, seen)
 
 
 def test_the_divergence_is_the_mean_of_the_log_ratio_over_what_is_drawn():
@@ -279,7 +285,7 @@ def test_released_actions_count_by_the_target_and_teach_the_proposal():
         proposal = eqx.tree_at(lambda p: p.action, jax.tree.map(lambda leaf: leaf[0], proposal), drawn)
         return action_weight(belief.targets, predicted, proposal, after).sum()
 
-    value, (of_target, of_proposal) = jax.value_and_grad(weight)((predicted, drawn))
+    value, (of_target, of_proposal) = once_jit(jax.value_and_grad(weight))((predicted, drawn))
     np.testing.assert_allclose(value, (log_softmax(predicted, -1) * chosen).sum(), rtol=1e-5)
     assert not of_target.any()
     np.testing.assert_allclose(of_proposal, chosen - jax.nn.softmax(drawn), rtol=1e-4, atol=1e-6)
@@ -297,5 +303,5 @@ def test_released_visibility_is_bernoulli_and_counts_once_per_feature():
 
 def test_a_filter_of_the_released_kind_takes_steps():
     belief = make(models=RELEASED)
-    after = once_jit(belief.advance)(blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
+    after = advance(belief, blank(belief), belief.draw(random.key(1), 2), view(1, (True, True), -1, YES))
     assert np.isfinite(after.log_weight).all()
