@@ -19,6 +19,13 @@ def use_one_thread() -> None:
     os.environ["NPROC"] = "1"  # the size of its pool of threads
 
 
+def use_cpu_devices(count: int) -> None:
+    """Have JAX, where it computes on the CPU, make several devices of it; before JAX computes anything."""
+    if count > 1:
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={count}".strip()
+
+
 def threads() -> int:
     """The number that results depend on, as far as the environment tells."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

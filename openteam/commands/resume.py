@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import tyro
 
+from openteam.commands.count import Count
 from openteam.commands.importing import Imports
-from openteam.errors import UserError
+from openteam.errors import UserError, check_whole
 from openteam.storage.imports import import_modules
+from openteam.threads import use_cpu_devices
 from openteam.training.loggers import Log, check_installed, logging_to
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ class Resume:
     """Run folder; or a folder of runs made with --seeds."""
     again: Path | None = None
     """Leave the run as it is and train once more with its configuration, from nothing, in this new folder."""
+    devices: Count = 1
+    """As many as it was begun with; with others its last digits differ."""
     log: Log = "none"
     """Also send metrics there."""
     imports: Imports = ()
@@ -35,6 +39,8 @@ class Resume:
         if not self.run.exists():
             raise UserError(f"There is no run at {self.run}.")
         check_installed(self.log)
+        check_whole("--devices", self.devices, 1, 1024)
+        use_cpu_devices(self.devices)
         import_modules(self.imports)
         from openteam.storage.run_folder import RunFolder
         from openteam.training.resuming import is_done
@@ -61,7 +67,7 @@ class Resume:
         from openteam.training.progress import ProgressBars
 
         if len(folders) == 1:
-            run_with_bar(folders, label, logger, self.imports)
+            run_with_bar(folders, label, logger, self.imports, self.devices)
         elif folders:
             stale = watched_in_vain(folders, print)
             with ProgressBars(self.run.name) as bars:

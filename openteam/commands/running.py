@@ -14,11 +14,13 @@ from openteam.training.driver import Progress, Report, run_folders
 from openteam.training.progress import ProgressBars
 
 
-def run_with_bar(folders: Sequence[Path], label: str, logger: Report, imports: Sequence[str] = ()) -> None:
+def run_with_bar(
+    folders: Sequence[Path], label: str, logger: Report, imports: Sequence[str] = (), devices: int = 1
+) -> None:
     """Bring runs to their end in this process."""
     terms = Terms(stale=watched_in_vain(folders, print))
     with ProgressBars(label) as bars:
-        resumable(lambda: run_folders(folders, report_to(bars, logger), terms), folders, imports)
+        resumable(lambda: run_folders(folders, report_to(bars, logger), terms, devices), folders, imports)
 
 
 def report_to(*reports: Report) -> Report:

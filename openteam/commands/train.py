@@ -19,6 +19,7 @@ from openteam.commands.importing import Imports, command_line, split_imports
 from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import set_for_task, short_name
 from openteam.storage.imports import import_modules
+from openteam.threads import use_cpu_devices
 from openteam.training.loggers import Log, check_installed, logging_to
 from openteam.training.settings import MOST_STEPS, Settings
 
@@ -52,12 +53,15 @@ class Train:
     """Trained runs that join the pool of teammates, with networks of one size."""
     learner: str | None = None
     """The id of the agent that learns, if the task is an environment in plain Python: docs/your-own-environment.md."""
+    devices: Count = 1
+    """Devices that environments, or several seeds on an accelerator, are spread over: docs/many-machines.md."""
     log: Log = "none"
     """Also send metrics there. The run folder has them in any case."""
     imports: Imports = ()
 
     def __call__(self) -> None:
         settings = self.check()
+        use_cpu_devices(self.devices)
         from openteam.commands.parts import build, with_teammates
         from openteam.commands.running import report_to, resumable, run_with_bar
         from openteam.execution.estimate import forecast
@@ -69,7 +73,9 @@ class Train:
         parts = build(self.task, self.algorithm, self.changes, self.learner)
         task = with_teammates(parts.task, self.teammates)
         learner = compressed(parts.algorithm, self.steps, self.compressed_from or self.steps)
-        create_runs(task, learner, settings, range(self.seed, self.seed + self.seeds), self.out)
+        if self.devices > 1 and self.seeds > 1 and not on_accelerator():
+            raise UserError("On a CPU several seeds have a process each, one per core. Leave --devices out.")
+        create_runs(task, learner, settings, range(self.seed, self.seed + self.seeds), self.out, self.devices)
         if said := set_for_task(self.algorithm, parts.task):
             print(said)
         if not on_accelerator():
@@ -77,7 +83,7 @@ class Train:
         label = f"{short_name(self.algorithm)} on {task.name}"
         with logging_to(self.log, self.folders) as logger:
             if self.seeds == 1 or on_accelerator():
-                run_with_bar(self.folders, label, logger, self.imports)
+                run_with_bar(self.folders, label, logger, self.imports, self.devices)
             else:
                 with ProgressBars(label) as bars:
                     report = report_to(bars, logger)
@@ -95,6 +101,7 @@ class Train:
     def check(self) -> Settings:
         """Everything that can be wrong before there is a task or an algorithm."""
         check_whole("--seeds", self.seeds, 1, 10_000)
+        check_whole("--devices", self.devices, 1, 1024)
         check_seed(self.seed, self.seeds)
         settings = Settings(self.steps, self.checkpoint_every, self.evaluation_episodes)
         if self.compressed_from is not None:

@@ -66,7 +66,12 @@ def create_run(
 
 
 def create_runs(
-    task: Task | HostTask, learner: AbstractLearner, settings: Settings, seeds: Sequence[int], out: Path | str
+    task: Task | HostTask,
+    learner: AbstractLearner,
+    settings: Settings,
+    seeds: Sequence[int],
+    out: Path | str,
+    devices: int = 1,
 ) -> list[Path]:
     """New folders with runs that have not begun: ``out`` itself, or one in it for each of several seeds.
 
@@ -76,7 +81,7 @@ def create_runs(
     names = [""] if len(seeds) == 1 else [f"seed-{seed}" for seed in seeds]
     specs = [RunSpec(task, learner, settings, seed) for seed in seeds]
     configs = [spec.config for spec in specs]
-    program_of(specs[:1]).start_shapes()
+    program_of(specs if devices > 1 else specs[:1], devices).start_shapes()
     for name in names:
         check_free(out / name)
     with staged(out) as stage:
@@ -87,7 +92,9 @@ def create_runs(
     return [out / name for name in names]
 
 
-def run_folders(paths: Sequence[Path | str], report: Report = silent, terms: Terms | None = None) -> None:
+def run_folders(
+    paths: Sequence[Path | str], report: Report = silent, terms: Terms | None = None, devices: int = 1
+) -> None:
     """Bring runs that differ in their seeds only to their end, from the last states they wrote or from nothing.
 
     An interrupt between checkpoints writes a state to resume from; during a checkpoint the last one stays, so that
@@ -102,8 +109,8 @@ def run_folders(paths: Sequence[Path | str], report: Report = silent, terms: Ter
     with contextlib.ExitStack() as claims:
         writers = [claims.enter_context(alone_in(folder.path, terms)) for folder in folders]
         try:
-            recorders = [Recorder(folder, writer) for folder, writer in zip(folders, writers, strict=True)]
-            with contextlib.closing(program_of([recorder.spec for recorder in recorders])) as program:
+            recorders = [Recorder(folder, writer, devices) for folder, writer in zip(folders, writers, strict=True)]
+            with contextlib.closing(program_of([recorder.spec for recorder in recorders], devices)) as program:
                 bring_to_end(program, recorders, report)
         except (Held, Lost):
             raise
@@ -131,9 +138,13 @@ def imports_of(spec: RunSpec) -> list[str]:
     return [import_flags(modules)] if modules else []
 
 
-def program_of(specs: Sequence[RunSpec]) -> Program | HostProgram:
+def program_of(specs: Sequence[RunSpec], devices: int = 1) -> Program | HostProgram:
     """The program for the task of these runs, compiled as a whole or around environments in plain Python."""
-    return HostProgram(specs) if isinstance(specs[0].task, HostTask) else Program(specs)
+    if not isinstance(specs[0].task, HostTask):
+        return Program(specs, devices)
+    if devices > 1:
+        raise UserError(f"'{specs[0].task.name}' is an environment in plain Python, which is trained on one device.")
+    return HostProgram(specs)
 
 
 def bring_to_end(program: Program | HostProgram, recorders: Sequence[Recorder], report: Report) -> None:

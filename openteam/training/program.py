@@ -13,6 +13,7 @@ import numpy as np
 from openteam.compile_cache import long_jit, once_jit
 from openteam.core.random import key as make_key
 from openteam.host.task import compiled
+from openteam.training.devices import mesh_for, spread
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.spec import RunSpec
 
@@ -31,8 +32,9 @@ class Program:
     from a plain call, bit for bit.
     """
 
-    def __init__(self, specs: Sequence[RunSpec]):
+    def __init__(self, specs: Sequence[RunSpec], devices: int = 1):
         self.spec = specs[0]
+        self.mesh = mesh_for(specs, devices)
         self.task = compiled(self.spec.task)
         self.alone = len(specs) == 1
         self.roots = jnp.stack([make_key(spec.seed) for spec in specs])
@@ -40,7 +42,7 @@ class Program:
     def start(self) -> Carry:
         """A run that has learned nothing."""
         start = start_one if self.alone else start_batch
-        return start(self.task, self.spec.learner, self.unbatched(self.keys(START)))
+        return self.placed(start(self.task, self.spec.learner, self.unbatched(self.keys(START))))
 
     def start_shapes(self) -> Carry:
         """The shapes of one seed's carry."""
@@ -48,7 +50,11 @@ class Program:
 
     def resumed(self, carry: Carry) -> Carry:
         """A carry from disk, ready to go on from: a compiled task goes on exactly where it was."""
-        return carry
+        return self.placed(carry)
+
+    def placed(self, carry: Carry) -> Carry:
+        """The same carry on the devices that it is to be computed on."""
+        return carry if self.mesh is None else spread(carry, self.mesh, seeds=not self.alone)
 
     def close(self) -> None:
         """A compiled program holds nothing that must be given back."""
@@ -72,7 +78,9 @@ class Program:
         return carries[0] if self.alone else jax.tree.map(lambda *leaves: jnp.stack(leaves), *carries)
 
     def split(self, carry: Carry) -> list[Carry]:
-        """The carry of each seed."""
+        """The carry of each seed, on one device."""
+        if self.mesh is not None:
+            carry = jax.device_put(carry, jax.devices()[0])
         if self.alone:
             return [carry]
         return [jax.tree.map(lambda leaf, n=n: leaf[n], carry) for n in range(len(self.roots))]

@@ -14,16 +14,24 @@ from openteam.storage.run_folder import RunFolder
 from openteam.threads import threads
 from openteam.training.evaluator import Evaluation
 from openteam.training.loop import Carry
-from openteam.training.resuming import Lines, check_headers, check_unbegun, checked_state, warn_of_threads
+from openteam.training.resuming import (
+    Lines,
+    check_headers,
+    check_unbegun,
+    checked_state,
+    warn_of_devices,
+    warn_of_threads,
+)
 from openteam.training.spec import RunSpec
 
 
 class Recorder:
     """Rows, policies and states of one run, in its folder, to which only this one writes."""
 
-    def __init__(self, folder: RunFolder, writer: Writer):
+    def __init__(self, folder: RunFolder, writer: Writer, devices: int = 1):
         self.folder = folder
         self.writer = writer
+        self.devices = devices
         check_headers(folder)
         self.spec = RunSpec.from_config(folder.config, folder.path)
         self.kept: Lines = {name: [] for name in ROW_FILES}
@@ -42,6 +50,7 @@ class Recorder:
             raise UserError(f"{self.folder.state} is damaged: its number of updates is not that of its header.")
         self.last_checkpoint = header["checkpoint"]
         warn_of_threads(self.folder, header.get("threads"))
+        warn_of_devices(self.folder, header.get("devices", 1), self.devices)
         return carry, header["updates"]
 
     def begin(self, updates: int) -> None:
@@ -75,7 +84,7 @@ class Recorder:
         """Everything needed to go on, and the rows that belong to it."""
         header = {
             "kind": "state", "seed": self.spec.seed, "updates": updates, "checkpoint": self.last_checkpoint,
-            "threads": threads(),
+            "threads": threads(), "devices": self.devices,
             "run": self.coverage(updates),
         }  # fmt: skip
         save_tree(self.folder.state, carry, header, self.writer.check)

@@ -74,6 +74,16 @@ def warn_of_threads(folder: RunFolder, before: int | None) -> None:
         )
 
 
+def warn_of_devices(folder: RunFolder, before: int, now: int) -> None:
+    """Say so if a run goes on with another number of devices: sums across them are taken in another order."""
+    if before != now:
+        warnings.warn(
+            f"{folder.path} was trained on {before} devices and goes on with {now}, so it will not end in exactly the "
+            f"numbers of an uninterrupted run. For that, resume it with --devices {before}.",
+            stacklevel=2,
+        )
+
+
 def check_unbegun(folder: RunFolder) -> None:
     """Raise if a run without a state has more than its first checkpoint, after which the first state is written."""
     last = folder.last()
