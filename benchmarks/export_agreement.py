@@ -79,7 +79,8 @@ def evaluation(run: str, split: str, steps: int):
                 values = agent.explain().get("action_values") or {}
                 told.append(
                     {"starts": bool(view.starts), "left": left, "team": [(w, r.tolist()) for w, r in team],
-                     "shared": view.obs.shared.tolist(), "legal": view.obs.legal.tolist(), "action": action, "past": past,
+                     "shared": view.obs.shared.tolist(), "legal": view.obs.legal.tolist(), "action": action,
+                     "past": past,
                      "values": list(values.values()), "noise": np.asarray(noise(draws)).tolist() if has_noise else []}
                 )  # fmt: skip
                 if len(told) == steps:
