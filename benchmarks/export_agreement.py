@@ -41,6 +41,8 @@ for step in steps:
     for who in step["left"]:
         agent.slots.pop(who, None)
     agent.random.numbers = step["noise"]
+    if step["past"] is not None:
+        agent.previous_action = step["past"]
     wrong += agent.act(dict(step["team"]), step["shared"], step["legal"]) != step["action"]
     if step["values"]:
         furthest = max(furthest, float(np.abs(agent.outputs["action_values"] - np.float32(step["values"])).max()))
@@ -70,17 +72,19 @@ def evaluation(run: str, split: str, steps: int):
                 for who in left:
                     agent.forget(who)
                 draws = agent._state.draws
-                action = agent.act(team, view.obs.shared, view.obs.legal)
+                past = None if view.starts else int(view.previous_action)
+                action = agent.act(team, view.obs.shared, view.obs.legal, previous_action=past)
                 same += action == actions[t, episode]
                 arrivals += 0 if view.starts else int(view.new.sum())
                 values = agent.explain().get("action_values") or {}
                 told.append(
                     {"starts": bool(view.starts), "left": left, "team": [(w, r.tolist()) for w, r in team],
                      "shared": view.obs.shared.tolist(), "legal": view.obs.legal.tolist(), "action": action,
+                     "past": past,
                      "values": list(values.values()), "noise": np.asarray(noise(draws)).tolist() if has_noise else []}
                 )  # fmt: skip
                 if len(told) == steps:
-                    return told, same, arrivals, task.slots
+                    return told, None if has_noise else same, arrivals, task.slots
     raise AssertionError
 
 
@@ -120,7 +124,8 @@ def main() -> None:
     flags = parser.parse_args()
     told, same, arrivals, agents = evaluation(flags.run, flags.split, flags.steps)
     print(f"{flags.run} on {flags.split}: {len(told):,} steps, {arrivals:,} arrivals within episodes, {agents} slots")
-    print(f"agent.act: {same:,} of {len(told):,} actions are the evaluation's")
+    if same is not None:  # a policy that draws has other random numbers there
+        print(f"agent.act: {same:,} of {len(told):,} actions are the evaluation's")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         (folder / "steps.json").write_text(json.dumps(told))

@@ -67,7 +67,7 @@ def test_a_typical_answer_takes_less_than_a_second(line, code, tmp_path):
 
 
 def test_neither_openteam_nor_any_command_imports_jax_before_it_is_used():
-    names = ", ".join(f"openteam.commands.{name}" for name in COMMANDS)
+    names = ", ".join(f"openteam.commands.{name.replace('-', '_')}" for name in COMMANDS)
     code = f"import sys, openteam, openteam.cli, {names}; dir(openteam); assert 'jax' not in sys.modules, 'jax'"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -18,17 +18,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from openteam.errors import UserError
-from openteam.storage.config import PACKED
+from openteam.storage.creation import PACKED
 from openteam.storage.seal import read_bytes, sealed, unsealed
 from openteam.storage.writing import write_atomic
 
 SUFFIX = ".openteam.zip"
 CONTENTS = "contents.json"
 CARD, PICTURE = "MODEL_CARD.md", "picture.png"
-ALLOWED = re.compile(
-    rf"(?:config\.json|about\.json|rows\.npz|{re.escape(CARD)}|{re.escape(PICTURE)}"
-    rf"|checkpoints/[0-9]{{1,20}}\.safetensors|{PACKED.pattern.removesuffix('Z').removesuffix(chr(92))})\Z"
-)
+ALLOWED = re.compile(r"(config|about)\.json|rows\.npz|MODEL_CARD\.md|picture\.png|checkpoints/[0-9]{1,20}\.safetensors")
+"""What else there may be, besides copies of teammates."""
 MOST_BYTES = 2**30
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # equal runs make equal files
 
@@ -60,7 +58,7 @@ def read_bundle(path: Path) -> dict[str, bytes]:
             if sum(member.file_size for member in members) > MOST_BYTES:
                 raise UserError(f"{path} would unpack to more than {MOST_BYTES:,} bytes and is not read.")
             for member in members:
-                if member.filename != CONTENTS and not ALLOWED.match(member.filename):
+                if not has_place(member.filename):
                     raise UserError(f"{path} is not read: '{member.filename[:80]}' has no place in a packed run.")
             files = {member.filename: archive.read(member) for member in members}
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
@@ -68,6 +66,11 @@ def read_bundle(path: Path) -> dict[str, bytes]:
     if len(files) != len(members):
         raise UserError(f"{path} is damaged: it holds a file twice. Get it again.")
     return check_digests(path, files)
+
+
+def has_place(name: str) -> bool:
+    """Whether a packed run can have a file of that name."""
+    return name == CONTENTS or (any(known.fullmatch(name) for known in (ALLOWED, PACKED)) and ".." not in name)
 
 
 def check_digests(path: Path, files: dict[str, bytes]) -> dict[str, bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +13,7 @@ import equinox as eqx
 from openteam.errors import UserError
 from openteam.storage.changes import describe
 from openteam.storage.classes import check_imported, class_of_name, name_of_class
-from openteam.storage.creation import TEAMMATES
-
-PACKED = re.compile(rf"{TEAMMATES}/([0-9]+/)?[^/\\]+\.safetensors\Z")
-"""How a run names the files that it holds copies of."""
+from openteam.storage.creation import PACKED, TEAMMATES
 
 
 class AbstractFromFiles(eqx.Module):

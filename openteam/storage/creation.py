@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import shutil
@@ -20,6 +21,8 @@ from openteam.storage.rows import ROW_FILES
 from openteam.storage.writing import PARTIAL, WriteError
 
 TEAMMATES = "teammates"
+PACKED = re.compile(rf"{TEAMMATES}/([0-9]+/)?[^/\\]+\.safetensors\Z")
+"""How a run names the files that it holds copies of."""
 BEGINNING = ("about.json", "checkpoints", TEAMMATES, *ROW_FILES, "config.json")
 """What a run can consist of before its first row. The configuration, which makes it a run, comes last."""
 

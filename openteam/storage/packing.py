@@ -9,8 +9,8 @@ from typing import Any
 
 from openteam.errors import UserError
 from openteam.storage.classes import class_of_name
-from openteam.storage.config import PACKED, AbstractFromFiles
-from openteam.storage.creation import TEAMMATES
+from openteam.storage.config import AbstractFromFiles
+from openteam.storage.creation import PACKED, TEAMMATES
 
 
 def packed(config: Any) -> tuple[Any, dict[str, Path]]:
