@@ -14,9 +14,7 @@ from openteam.storage.run_folder import RunFolder
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/your-own-environment.md").read_text()
 SHORTER = {"--steps": "64", "--episodes": "4"}
-QUICK = (
-    "--evaluation-episodes 4 --checkpoint-every 32 --algorithm.envs 4 --algorithm.hidden 4 --algorithm.encoder-width 4"
-)
+QUICK = "--evaluation-episodes 4 --algorithm.envs 4 --algorithm.hidden 4 --algorithm.encoder-width 4"
 LEARNER = "GPL(envs=4, hidden=4, encoder_width=4, forgets_unseen=True)"
 WORKING = """
 import json, sys
@@ -81,7 +79,7 @@ def shorter(words):
 
 def shorter_code(code):
     code = code.replace('"gpl-q"', f"openteam.{LEARNER}")
-    code = re.sub(r"\bsteps=[\d_]+", "steps=64, checkpoint_every=32, evaluation_episodes=4", code)
+    code = re.sub(r"\bsteps=[\d_]+", "steps=64, evaluation_episodes=4", code)
     return re.sub(r"\bepisodes=[\d_]+", "episodes=4", code)
 
 

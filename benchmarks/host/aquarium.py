@@ -1,7 +1,8 @@
 """marl-aquarium as a task: the learner is a fish in a shoal in which others are born and eaten.
 
 Needs ``pip install pettingzoo pygame moviepy==1.0.3`` and ``pip install --no-deps marl-aquarium``. From this folder:
-``openteam train aquarium:task gpl-q --import aquarium --steps 100_000 --out runs/aquarium``
+``openteam train aquarium:task gpl-q --import aquarium --steps 32_000 --out runs/aquarium``, with the settings that
+docs/your-own-environment.md gives.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import random
 import numpy as np
 from marl_aquarium.env.aquarium import raw_env
 from marl_aquarium.env.prey import Prey
+from repeated import Repeated
 
 import openteam
 
@@ -50,14 +52,15 @@ class Aquarium(raw_env):
         """Its own close ends the program."""
 
 
-def make(max_time_steps=300, prey_count=4, max_prey_count=6):
-    """A predator that chases prey, and prey that replicate when they are old enough and get a point per step."""
-    return Aquarium(
+def make(max_time_steps=300, prey_count=4, max_prey_count=6, frames=5):
+    """A predator that chases prey, and prey that replicate when they are old enough and get a point per frame."""
+    env = Aquarium(
         render_mode="rgb_array", width=SIZE, height=SIZE, action_count=ACTIONS, fov_enabled=False, procreate=True,
         keep_prey_count_constant=False, predator_count=1, prey_count=prey_count, max_prey_count=max_prey_count,
         predator_observe_count=1, prey_observe_count=prey_count, prey_view_distance=2 * SIZE,
         predator_view_distance=2 * SIZE, max_time_steps=max_time_steps,
     )  # fmt: skip
+    return Repeated(env, frames)
 
 
 def offset(env, one, other):
@@ -101,7 +104,7 @@ class Resident:
             x, y = min((offset(env, me, prey) for prey in env.prey), key=np.linalg.norm)
             return round(np.arctan2(x, -y) / (2 * np.pi / ACTIONS)) % ACTIONS  # action 0 is up, the others clockwise
         if self.left == 0:
-            self.way, self.left = int(rng.integers(ACTIONS)), 20
+            self.way, self.left = int(rng.integers(ACTIONS)), 4
         self.left -= 1
         return self.way
 

@@ -1,12 +1,14 @@
 """PettingZoo's Knights Archers Zombies as a task: everybody may die, and the learner is one of two archers.
 
 Needs ``pip install pettingzoo pygame``. From this folder:
-``openteam train knights:task gpl-q --import knights --steps 200_000 --out runs/knights``
+``openteam train knights:task gpl-q --import knights --steps 16_000 --out runs/knights``, with the settings that
+docs/your-own-environment.md gives.
 """
 
 import os
 
 import numpy as np
+from repeated import Repeated
 
 import openteam
 
@@ -16,11 +18,12 @@ TEAM = ("archer_0", "archer_1", "knight_0", "knight_1")
 BLANK = np.zeros((27, 5))
 
 
-def make(max_cycles=300):
+def make(max_cycles=400, spawn_delay=8, frames=5):
     """The environment, with observations as rows: oneself, four fighters, two swords, ten arrows, ten zombies."""
     from pettingzoo.butterfly import knights_archers_zombies_v11
 
-    return knights_archers_zombies_v11.parallel_env(max_cycles=max_cycles)
+    env = knights_archers_zombies_v11.parallel_env(max_cycles=max_cycles, spawn_delay=spawn_delay)
+    return Repeated(env, frames)
 
 
 def features(env, observations, one):
