@@ -21,8 +21,8 @@ def killed(how: str, folder: Path, env: dict[str, str], *numbers: str) -> str:
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'openteam[ray]'")
 def test_a_plan_on_ray_survives_a_dead_node_and_a_dead_driver(tmp_path, users_env):
     said = killed("ray", tmp_path, users_env, "4", "96000")
-    assert "node killed with 1 runs finished" in said
-    assert "driver killed" in said
+    assert "node killed with" in said
+    assert "driver killed with" in said
     assert "4 runs finished" in said
     assert "run to their end twice: none; the same" in said
 
