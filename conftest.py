@@ -21,9 +21,7 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 jax.config.update("jax_debug_key_reuse", True)
-gc.set_threshold(
-    50_000, 20, 50
-)  # programs stay in memory: looking through them for garbage takes long and finds little
+gc.set_threshold(50_000, 20, 50)  # programs stay in memory: to look for garbage among them takes long
 
 
 @pytest.fixture(scope="session")
