@@ -1,14 +1,14 @@
 """Commands and snippets of the pages run as written, only shorter, in a process like a user's.
 
-What is shortened: the number after ``--steps`` or ``--episodes`` and the values of ``steps=`` and ``episodes=``
-(``SHORTER``); evaluations during training play ``FEW`` episodes; plans are a dry run. The first training is run, other
-``train`` commands are only read, and committed runs stand for what they would make (``STANDS_FOR``). ``results`` holds
-two of the committed tasks. Whatever cannot run here (``UNTRIED``) is looked at for names that do not exist.
+What is shortened: the number after ``--steps`` or ``--episodes`` and the values of ``steps=`` and ``episodes=``, also
+where it is the default (``SHORTER``); evaluations during training play ``FEW`` episodes; plans are a dry run; ``watch``
+is interrupted when its page has been read. The first training is run, other ``train`` commands are only read, and
+committed runs stand for what they would make (``STANDS_FOR``). ``results`` holds two of the committed tasks. Whatever
+cannot run here (``UNTRIED``) is looked at for names that do not exist.
 """
 
 import dataclasses
 import json
-import os
 import re
 import shlex
 import shutil
@@ -28,9 +28,17 @@ FEW = "4"
 STANDS_FOR = {"PART": "results/partial-observability/lbf-partial-released/ae-gpl/seed-0"}
 UNTRIED = ("openteam bench",)
 RUNNER = """
-import json, sys
+import json, os, signal, sys, threading, urllib.request, webbrowser
 from openteam.cli import run
-names = {}
+names, pages = {}, []
+
+def look(address):
+    try:
+        pages.append(urllib.request.urlopen(address).read())
+    finally:
+        os.kill(os.getpid(), signal.SIGINT)
+
+webbrowser.open = lambda address: threading.Thread(target=look, args=[address]).start()
 for kind, what in json.load(sys.stdin):
     print(kind, what, file=sys.stderr, flush=True)
     if kind == "snippet":
@@ -40,6 +48,8 @@ for kind, what in json.load(sys.stdin):
         code = run(what)
     except SystemExit as end:  # help ends the program
         code = end.code or 0
+    if what[0] == "watch" and pages:  # interrupted
+        code = 0
     if code:
         sys.exit(code)
 """
@@ -83,17 +93,18 @@ def shorter(words):
 def shorter_code(code):
     """The same snippet with less to do."""
     code = re.sub(r"\bsteps=[\d_]+", f"steps={SHORTER['--steps']}, evaluation_episodes={FEW}", code)
+    code = re.sub(r"^(print\(openteam\.evaluate\((?:(?!episodes=).)+)\)\)$", r"\1, episodes=480))", code, flags=re.M)
     return re.sub(r"\bepisodes=[\d_]+", f"episodes={SHORTER['--episodes']}", code)
 
 
-def try_all(folder, work):
+def try_all(folder, work, users_env):
     """Do it in a fresh process, in a folder that has what the pages refer to."""
     for name in ("results/lbf", "results/wolfpack", "plans"):
         shutil.copytree(ROOT / name, folder / name)
     for name, run_folder in STANDS_FOR.items():
         shutil.copytree(ROOT / run_folder, folder / name)
     words = [sys.executable, "-c", RUNNER]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}  # this source, wherever it is installed from
+    env = users_env | {"PYTHONPATH": str(ROOT), "OPENTEAM_COMPILE": "quickest"}  # this source, wherever it is installed
     process = subprocess.run(words, input=json.dumps(work), cwd=folder, env=env, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr[-3000:]
 
@@ -104,17 +115,18 @@ def test_there_is_something_to_try():
     assert len(trainings()) > 1
 
 
-def test_every_command_and_snippet_of_the_readme_runs(tmp_path):
+def test_every_command_and_snippet_of_the_readme_runs(tmp_path, users_env):
     work = [("command", shorter(words)) for words in ours() if words not in trainings()[1:]]
     work.append(("snippet", "import shutil; shutil.rmtree('RUN')"))  # the snippet makes it again
     work += [("snippet", shorter_code(code)) for code in blocks("README.md", "python")]
-    try_all(tmp_path, work)
+    try_all(tmp_path, work, users_env)
     made = {"hunt.gif", "episode.gif", "belief.gif", "beliefs.png", "curves-lbf.png", "curves-wolfpack.png"}
     assert made <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_the_snippets_of_the_page_on_loops_run(tmp_path):
-    try_all(tmp_path, [("snippet", shorter_code(code)) for code in blocks("docs/policy-in-your-loop.md", "python")])
+def test_the_snippets_of_the_page_on_loops_run(tmp_path, users_env):
+    snippets = [("snippet", shorter_code(code)) for code in blocks("docs/policy-in-your-loop.md", "python")]
+    try_all(tmp_path, snippets, users_env)
 
 
 def test_trainings_that_are_not_run_can_be_read():
