@@ -94,17 +94,18 @@ def shorter(words):
 def shorter_code(code):
     """The same snippet with less to do."""
     code = re.sub(r"\bsteps=[\d_]+", f"steps={SHORTER['--steps']}, evaluation_episodes={FEW}", code)
+    code = re.sub(r"^(print\(openteam\.evaluate\((?:(?!episodes=).)+)\)\)$", r"\1, episodes=480))", code, flags=re.M)
     return re.sub(r"\bepisodes=[\d_]+", f"episodes={SHORTER['--episodes']}", code)
 
 
-def try_all(folder, work):
+def try_all(folder, work, users_env):
     """Do it in a fresh process, in a folder that has what the pages refer to."""
     for name in ("results/lbf", "results/wolfpack", "plans"):
         shutil.copytree(ROOT / name, folder / name)
     for name, run_folder in STANDS_FOR.items():
         shutil.copytree(ROOT / run_folder, folder / name)
     words = [sys.executable, "-c", RUNNER]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}  # this source, wherever it is installed from
+    env = users_env | {"PYTHONPATH": str(ROOT), "OPENTEAM_COMPILE": "quickest"}  # this source, wherever it is installed
     given = {"input": json.dumps(work), "cwd": folder, "env": env, "timeout": MOST_SECONDS}
     process = subprocess.run(words, capture_output=True, text=True, **given)
     assert process.returncode == 0, process.stderr[-3000:]
@@ -116,12 +117,12 @@ def test_there_is_something_to_try():
     assert len(trainings()) > 1
 
 
-def test_every_command_and_snippet_of_the_readme_runs(tmp_path):
+def test_every_command_and_snippet_of_the_readme_runs(tmp_path, users_env):
     left_out = trainings()[1:] + servers()
     work = [("command", shorter(words)) for words in ours() if words not in left_out]
     work.append(("snippet", "import shutil; shutil.rmtree('RUN')"))  # the snippet makes it again
     work += [("snippet", shorter_code(code)) for code in blocks("README.md", "python")]
-    try_all(tmp_path, work)
+    try_all(tmp_path, work, users_env)
     made = {"hunt.gif", "episode.gif", "belief.gif", "beliefs.png", "curves-lbf.png", "curves-wolfpack.png"}
     assert made <= {path.name for path in tmp_path.iterdir()}
 
@@ -142,15 +143,15 @@ def test_pages_of_the_readme_open(tmp_path, words):
             server.terminate()
 
 
-def test_the_snippets_of_the_page_on_loops_run(tmp_path):
-    try_all(tmp_path, [("snippet", shorter_code(code)) for code in blocks("docs/policy-in-your-loop.md", "python")])
+def test_the_snippets_of_the_page_on_loops_run(tmp_path, users_env):
+    snippets = [("snippet", shorter_code(code)) for code in blocks("docs/policy-in-your-loop.md", "python")]
+    try_all(tmp_path, snippets, users_env)
 
 
-def test_the_snippets_of_the_page_on_gymnasium_run(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENTEAM_COMPILE", "quickest")
+def test_the_snippets_of_the_page_on_gymnasium_run(tmp_path, users_env):
     snippets = blocks("docs/gymnasium.md", "python")
     assert len(snippets) == 5
-    try_all(tmp_path, [("snippet", code) for code in snippets])
+    try_all(tmp_path, [("snippet", code) for code in snippets], users_env)
 
 
 def test_trainings_that_are_not_run_can_be_read():

@@ -31,7 +31,7 @@ SIZES = {
 }  # fmt: skip
 FLAGS = [word for name, value in SIZES.items() for word in (f"--algorithm.{name}", str(value))]
 CHUNK = 16  # 4 environments, an update every 4 steps
-STEPS, EVERY = 64_000, 16_000  # long enough to be hit by a signal while it trains
+STEPS, EVERY = 32_000, 8_000  # long enough to be hit by a signal while it trains
 
 
 def command(*words: str) -> list[str]:
@@ -52,6 +52,14 @@ def rows_without_time(folder) -> list:
     return [{k: v for k, v in row.items() if k != "seconds"} for row in run.rows("train.jsonl")] + run.rows(
         "episodes.jsonl"
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def empty_folder(tmp_path_factory):
+    """Commands are given where there are no runs to forecast the time of others from."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("empty"))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -100,6 +100,12 @@ def played(name):
     return learner, carry, once_jit(collect)(task, policy, carry.actor, k_chunk, 4)[1]
 
 
+@once_jit
+def decide(policy, memory, view):
+    """A decision, compiled once for each belief."""
+    return policy.decide(random.key(0), memory, view)
+
+
 @pytest.fixture(params=BELIEFS)
 def collected(request):
     return played(request.param)
@@ -149,12 +155,10 @@ def swap_teammate(memory):
 def test_a_new_occupant_in_sight_is_met_without_the_memory_of_the_last(collected):
     learner, carry, chunk = collected
     view, memory = in_the_middle(chunk)
-    decide = once_jit(learner.frozen(carry.train.model).decide)
+    policy = learner.frozen(carry.train.model)
     for visible, new, same in ((True, True, True), (True, False, False), (False, False, False)):
         now = eqx.tree_at(lambda v: (v.obs.visible, v.new), view, (jnp.array([True, visible]), jnp.array([False, new])))
-        values = [
-            decide(random.key(0), before, now).explanation.action_values for before in (memory, swap_teammate(memory))
-        ]
+        values = [decide(policy, before, now).explanation.action_values for before in (memory, swap_teammate(memory))]
         assert np.array_equal(*values) == same, (visible, new)
 
 
@@ -165,8 +169,7 @@ def test_growing_and_shrinking_the_team_changes_no_decision(collected):
     larger = resize(memory, policy.start(5))
     assert {len(leaf) for leaf in jax.tree.leaves(larger.slots)} == {5}
     again = resize(larger, policy.start(2))
-    decide = once_jit(policy.decide)
-    jax.tree.map(np.testing.assert_array_equal, decide(random.key(0), memory, view), decide(random.key(0), again, view))
+    jax.tree.map(np.testing.assert_array_equal, decide(policy, memory, view), decide(policy, again, view))
 
 
 @pytest.mark.parametrize("name", ["ae-gpl", "vae-gpl"])
@@ -225,7 +228,7 @@ def test_a_time_limit_that_is_only_a_limit_looks_at_the_true_successor():
 def test_an_explanation_says_why(collected):
     learner, carry, chunk = collected
     view, memory = in_the_middle(chunk)
-    decision = once_jit(learner.frozen(carry.train.model).decide)(random.key(0), memory, view)
+    decision = decide(learner.frozen(carry.train.model), memory, view)
     why = decision.explanation
     assert decision.action == np.argmax(why.action_values)
     assert decision.action == np.argmax(why.probabilities)
