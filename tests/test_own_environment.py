@@ -113,7 +113,9 @@ def test_the_page_can_be_followed(followed):
     assert ran.stdout.count("Finished: runs/") == 2
     assert "Finished before, nothing to do: runs/rescue" in ran.stdout
     assert re.search(r"rescue train: return .* \(4 episodes\)", ran.stdout)
-    assert re.search(r"\d+ steps/s in training, \d+ in the environment alone, on one core", ran.stdout)
+    assert re.search(
+        r"\d+ steps/s in training, compiling included, \d+ in the environment alone, on one core", ran.stdout
+    )
     rows = RunFolder.open(home / "runs/team").rows("episodes.jsonl")
     assert {row["split"] for row in rows} == {"train", "long", "keen"}
 

@@ -52,7 +52,7 @@ class Aquarium(raw_env):
         """Its own close ends the program."""
 
 
-def make(max_time_steps=300, prey_count=4, max_prey_count=6, frames=5):
+def make(max_time_steps=500, prey_count=2, max_prey_count=6, frames=5):
     """A predator that chases prey, and prey that replicate when they are old enough and get a point per frame."""
     env = Aquarium(
         render_mode="rgb_array", width=SIZE, height=SIZE, action_count=ACTIONS, fov_enabled=False, procreate=True,
