@@ -201,7 +201,7 @@ def test_help_shows_the_settings_that_people_change_first(capsys, monkeypatch):
     flags = set(re.findall(r"^. (--[\w.-]+)", text, re.MULTILINE))
     assert flags == {
         "--out", "--steps", "--seed", "--seeds", "--checkpoint-every", "--evaluation-episodes", "--teammates", "--log",
-        "--import", "--compressed-from", "--algorithm.learning-rate", "--algorithm.envs",
+        "--import", "--compressed-from", "--algorithm.learning-rate", "--algorithm.envs", "--learner", "--devices",
     }  # fmt: skip
     assert "openteam train lbf gpl-spi --help-all" in text
     assert len(text.splitlines()) < 40
