@@ -157,18 +157,15 @@ def bring_to_end(program: Program | HostProgram, recorders: Sequence[Recorder], 
         program.advance(carry, 0)
     for recorder in recorders:
         recorder.begin(updates)
-    between_checkpoints = False
     try:
         if restored is None:
             write_checkpoint(program, recorders, carry, updates, report)
         while updates < program.spec.updates:
-            between_checkpoints = True
             carry, updates = stretch(program, recorders, carry, updates, report)
-            if updates == program.spec.next_checkpoint(updates - 1):
-                between_checkpoints = False
+            if program.spec.checkpoint_due(updates):
                 write_checkpoint(program, recorders, carry, updates, report)
     except KeyboardInterrupt:
-        if between_checkpoints:
+        if not program.spec.checkpoint_due(updates):  # a state at a checkpoint says that this is written
             write_states(program, recorders, carry, updates)
         raise
 
