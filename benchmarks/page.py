@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 LOOKS = {"wide": {"width": 1440, "height": 1000}, "phone": {"width": 390, "height": 844}}
-QUESTIONS = 20
+QUESTIONS, SHOWN = 20, 6
 PLAYED = "() => [Number(document.body.dataset.at), performance.now()]"
 
 
@@ -114,9 +114,9 @@ def take_pictures(browser: Browser, address: str, name: Path) -> None:
             page = patient(browser.new_page(viewport=size, color_scheme=theme))  # pyright: ignore[reportArgumentType]
             page.goto(address)
             page.wait_for_selector("body[data-ready=yes]")
-            page.wait_for_function("() => document.body.dataset.frames > 12")
-            page.fill("#scrub", "12")
-            page.wait_for_function("() => document.body.dataset.at == 12")
+            page.wait_for_function(f"() => document.body.dataset.frames > {SHOWN}")
+            page.fill("#scrub", str(SHOWN))
+            page.wait_for_function(f"() => document.body.dataset.at == {SHOWN}")
             page.screenshot(path=f"{name}-{look}-{theme}.png", full_page=True)
             if look == "wide" and theme == "light":
                 remove_somebody(page)
