@@ -20,7 +20,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-STEPS, EVERY, EPISODES = 32_768, 4_096, 64
+STEPS = int(os.environ.get("STEPS", "32768"))  # PPO needs eight times as many for eight updates
+EVERY, EPISODES = STEPS // 8, 64
 PYTHON = 1.0  # seconds that Python needs until a line of ours runs: a Ctrl-C before is not ours to answer
 KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
 DISTURBANCES = [(KILL, "anywhere"), (INTERRUPT, "anywhere"), (KILL, "evaluating"), (INTERRUPT, "evaluating"),
