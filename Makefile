@@ -1,7 +1,7 @@
 # Both targets set everything up by themselves, from a bare Python 3.11 or newer.
 PYTHON ?= python3
 
-.PHONY: demo test floors clean
+.PHONY: demo test docs floors clean
 
 demo: .venv/.plots
 	rm -rf demo
@@ -14,6 +14,11 @@ test: .venv/.test
 	.venv/bin/lint-imports
 	.venv/bin/pytest -q -n 2 --dist worksteal
 
+# The documentation as a site: open site/index.html. A link that leads nowhere is an error.
+docs: .venv/.docs
+	.venv/bin/python docs/gather_pages.py build/pages
+	.venv/bin/zensical build --clean --strict
+
 # The oldest versions that pyproject.toml allows; `make test` has the newest that are known to work.
 floors:
 	$(PYTHON) -m venv --clear .venv-floors
@@ -22,7 +27,7 @@ floors:
 	.venv-floors/bin/python tests/floors.py try
 
 clean:
-	rm -rf .venv .venv-floors demo
+	rm -rf .venv .venv-floors demo build site
 
 .venv/.%: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("openteam needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
