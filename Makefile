@@ -1,7 +1,7 @@
 # Both targets set everything up by themselves, from a bare Python 3.11 or newer.
 PYTHON ?= python3
 
-.PHONY: demo test docs floors clean
+.PHONY: demo test docs floors wheel clean
 
 demo: .venv/.plots
 	rm -rf demo
@@ -25,6 +25,14 @@ floors:
 	$(PYTHON) tests/floors.py > .venv-floors/constraints.txt
 	.venv-floors/bin/python -m pip install --quiet --disable-pip-version-check -e . -c .venv-floors/constraints.txt
 	.venv-floors/bin/python tests/floors.py try
+
+# The wheel, installed with all it needs into an empty environment elsewhere.
+wheel: .venv/.test
+	rm -rf build/wheel build/fresh
+	.venv/bin/python -m hatchling build -t wheel -d build/wheel
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl -c constraints.txt
+	build/fresh/bin/python tests/floors.py try
 
 clean:
 	rm -rf .venv .venv-floors demo build site

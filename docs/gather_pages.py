@@ -1,7 +1,7 @@
 """Gather what the site shows into one folder: ``python docs/gather_pages.py build/pages``, as ``make docs`` does.
 
-Pages keep their places, so links between them stay as they are. Pictures and other files that a page links to come along.
-A link to a folder, which a site cannot show, becomes its text.
+Pages keep their places, so links between them stay as they are. Pictures and other files that a page links to come
+along. A link to a folder, which a site cannot show, becomes its text.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +26,7 @@ def gather(target: Path) -> None:
             linked = (page.parent / link).resolve()
             if linked.is_file() and linked.suffix != ".md":
                 copy(linked, target)
-        place(page, target).write_text(LINK.sub(lambda found: without_folder(page, found), text), encoding="utf-8")
+        place(page, target).write_text(LINK.sub(partial(without_folder, page), text), encoding="utf-8")
 
 
 def without_folder(page: Path, found: re.Match[str]) -> str:

@@ -90,8 +90,8 @@ def snippets(page: str) -> list[str]:
 
 
 def commands(block: str) -> list[list[str]]:
-    """The words of each command of a block, without comments."""
-    lines = (shlex.split(line, comments=True) for line in block.splitlines())
+    """The words of each command of a block, without comments. A backslash goes on in the next line."""
+    lines = (shlex.split(line, comments=True) for line in block.replace("\\\n", "").splitlines())
     return [words for words in lines if words]
 
 
