@@ -143,12 +143,6 @@ def test_what_is_not_tried_here_exists():
             assert words[0] in ("openteam", "git"), line
 
 
-def test_every_link_leads_somewhere():
-    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), ROOT / "results/README.md"]:
-        for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
-            assert link.startswith("http") or (page.parent / link).exists(), f"{page}: {link}"
-
-
 def test_the_plan_for_a_night_fits_eight_hours_of_two_cores():
     """At the speeds that the committed runs had on the processor they were made on.
 
