@@ -8,11 +8,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.pages import ROOT, files
+
 DUO = """
 def duo():  # compiles quickly
     return openteam.Task(Meeting(), openteam.Closed(2), openteam.Pool((Wanderers(),)), horizon=4, name="meeting")
@@ -103,9 +103,7 @@ print(json.dumps(outcome))
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
     home = tmp_path_factory.mktemp("user")
-    page = (ROOT / "docs/your-own-world.md").read_text()
-    blocks = re.findall(r"```python\n# my_worlds\.py\n(.*?)```", page, re.S)
-    (home / "my_worlds.py").write_text("".join(blocks) + DUO)
+    (home / "my_worlds.py").write_text(files("docs/your-own-world.md")["my_worlds.py"] + DUO)
     (home / "script.py").write_text(SCRIPT)
     env = os.environ | {"PYTHONPATH": str(ROOT), "OPENTEAM_COMPILE_CACHE": "off"}
     ran = subprocess.run([sys.executable, "script.py"], cwd=home, env=env, text=True, capture_output=True)

@@ -207,6 +207,15 @@ def test_help_shows_the_settings_that_people_change_first(capsys, monkeypatch):
     assert len(text.splitlines()) < 40
 
 
+def test_help_shows_the_settings_of_a_users_algorithm_and_not_those_of_another(capsys):
+    """Here one whose step size is a schedule, not a number."""
+    module = "openteam.algorithms.ppo"
+    assert run(["train", "lbf", f"{module}:PPO", "--import", module, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "--algorithm.envs" in text
+    assert "--algorithm.learning-rate" not in text
+
+
 def test_all_help_documents_every_field_and_no_comment(capsys):
     assert run(["train", "lbf", "gpl-spi", "--help-all"]) == 0
     text = capsys.readouterr().out

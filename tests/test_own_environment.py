@@ -1,35 +1,21 @@
 """docs/your-own-environment.md, as a user follows it: its files, snippets and commands, only shorter."""
 
-import json
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from openteam.storage.run_folder import RunFolder
+from tests.pages import do, files, snippets, work_of, write_files
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/your-own-environment.md").read_text()
-SHORTER = {"--steps": "64", "--episodes": "4"}
+PAGE = "docs/your-own-environment.md"
 QUICK = "--evaluation-episodes 4 --algorithm.envs 4 --algorithm.hidden 4 --algorithm.encoder-width 4"
 LEARNER = "GPL(envs=4, hidden=4, encoder_width=4, forgets_unseen=True)"
-WORKING = """
-import json, sys
-from openteam.cli import run
-from openteam.garbage import collect_garbage_rarely
-collect_garbage_rarely()  # as the command does
-for kind, what in json.load(sys.stdin):
-    print(kind, what, file=sys.stderr, flush=True)
-    if kind == "snippet":
-        exec(what, {})
-    elif code := run(what):
-        print("refused", code, file=sys.stderr, flush=True)
-"""
-
-
+REFUSED = (
+    "record runs/team --import rescue --out team.gif",
+    "train rescue:Rescue gpl-q --import rescue",
+    "train rescue:Rescue maddpg --learner me --task.cap 4 --import rescue",
+)
 RESUMING = """
 import dataclasses, itertools, warnings
 import openteam, rescue
@@ -59,55 +45,22 @@ print("equal", [path.read_bytes() == other.read_bytes() for path, other in pairs
 """.replace("LEARNER", LEARNER)
 
 
-def blocks(language):
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.M | re.S)
-    return [code for named, code in fenced if named == language]
-
-
-def commands():
-    """All command lines, each as its words."""
-    lines = "".join(blocks("")).splitlines()
-    words = [shlex.split(line)[1:] for line in lines if line.startswith("openteam ")]
-    assert len(words) == 5
-    return [shorter(line) for line in words]
-
-
-def shorter(words):
-    """The same command with less to do; ``train`` also with a small network, one for all to compile it once."""
-    words = shlex.split(re.sub(r"--compressed-from \S+", "", shlex.join(words)))
-    words = [SHORTER.get(before, word) for before, word in zip(["", *words], words, strict=False)]
-    return [*words, *QUICK.split()] if words[0] == "train" else words
-
-
-def shorter_code(code):
-    code = code.replace('"gpl-q"', f"openteam.{LEARNER}")
-    code = re.sub(r"\bsteps=[\d_]+", "steps=64, evaluation_episodes=4", code)
-    return re.sub(r"\bepisodes=[\d_]+", "episodes=4", code)
+def uncompressed(kind, what):
+    """Without what changes an optimiser, and so a program: one network for all trainings is compiled once."""
+    return kind, shlex.split(re.sub(r"--compressed-from \S+", "", shlex.join(what))) if kind == "command" else what
 
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory, users_env):
     """A folder in which somebody did all of it, and what was printed."""
     home = tmp_path_factory.mktemp("home")
-    files = [code for code in blocks("python") if code.startswith("# rescue.py")]
-    (home / "rescue.py").write_text("".join(files))
-    snippets = [("snippet", shorter_code(code)) for code in blocks("python") if code not in files]
-    assert len(files) == 2
-    assert len(snippets) == 3
-    refused = [
-        "record runs/team --import rescue --out team.gif",
-        "train rescue:Rescue gpl-q --import rescue",
-        "train rescue:Rescue maddpg --learner me --task.cap 4 --import rescue",
-    ]
-    work = [*snippets[:1], *(("command", words) for words in commands()), *snippets[1:]]
-    work += [("command", words.split()) for words in refused]
-    work.append(("snippet", RESUMING))
-    ran = subprocess.run(
-        [sys.executable, "-c", WORKING], input=json.dumps(work), cwd=home, capture_output=True, text=True, timeout=900,
-        env=users_env | {"PYTHONPATH": str(ROOT), "OPENTEAM_COMPILE": "quickest"},
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    return home, ran
+    assert list(files(PAGE)) == ["rescue.py"]
+    assert len(snippets(PAGE)) == 3
+    write_files(PAGE, home)
+    work = [uncompressed(*one) for one in work_of(PAGE, few=QUICK, learner=f"openteam.{LEARNER}")]
+    assert sum(kind == "command" for kind, _ in work) == 5
+    work += [("refused", words.split()) for words in REFUSED]
+    return home, do([*work, ("snippet", RESUMING)], home, users_env)
 
 
 def test_the_page_can_be_followed(followed):

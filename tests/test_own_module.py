@@ -13,8 +13,8 @@ import pytest
 
 from openteam.execution.processes import cores
 from openteam.storage.run_folder import RunFolder
+from tests.pages import ROOT, write_files
 
-ROOT = Path(__file__).parents[1]
 SMALL = {"envs": 4, "encoder_width": 4, "hidden": 4}
 FLAGS = [word for name, value in SMALL.items() for word in (f"--algorithm.{name.replace('_', '-')}", str(value))]
 NUMBERS = {"steps": 6_400, "checkpoint_every": 3_200, "evaluation_episodes": 4}  # long enough to be hit by a signal
@@ -26,10 +26,7 @@ class Home:
 
     def __init__(self, path: Path):
         self.path = path
-        blocks = re.findall(
-            r"```python\n# my_worlds\.py\n(.*?)```", (ROOT / "docs/your-own-world.md").read_text(), re.S
-        )
-        (path / "my_worlds.py").write_text("".join(blocks))
+        write_files("docs/your-own-world.md", path)
         self.env = os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(path / "cache"), "COLUMNS": "400"}
 
     def start(self, *words: str) -> subprocess.Popen[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -17,7 +17,7 @@ from openteam.commands.count import Count
 from openteam.commands.flags import by_flag, check_flags, parse_flags, split_changes
 from openteam.commands.importing import Imports, command_line, split_imports
 from openteam.errors import UserError, check_seed, check_whole
-from openteam.registry import set_for_task, short_name
+from openteam.registry import make_algorithm, set_for_task, short_name
 from openteam.storage.imports import import_modules
 from openteam.threads import use_cpu_devices
 from openteam.training.loggers import Log, check_installed, logging_to
@@ -166,10 +166,18 @@ def check_names(names: Sequence[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
+def first_settings(algorithm: str) -> Mapping[str, int | float]:
+    """What people change first, with its values; a user's algorithm is in a module that has been imported already."""
+    if ":" not in algorithm:
+        return catalogue().algorithms.get(algorithm, catalogue().algorithms["gpl-q"]).defaults
+    learner = make_algorithm(algorithm)
+    values = {name: getattr(learner, name, None) for name in FIRST}
+    return {name: value for name, value in values.items() if isinstance(value, (int, float))}
+
+
 def show_help(task: str, algorithm: str) -> NoReturn:
     """Print the settings that people change first, and exit."""
-    tasks, algorithms = catalogue().tasks, catalogue().algorithms
-    defaults = algorithms.get(algorithm, algorithms["gpl-q"]).defaults
+    tasks, algorithms, defaults = catalogue().tasks, catalogue().algorithms, first_settings(algorithm)
     fields = [(name, Annotated[type(value), tyro.conf.arg(help=FIRST[name])]) for name, value in defaults.items()]
     first = make_dataclass("First", fields)
     shown = make_dataclass("Shown", [("run", Annotated[Train, tyro.conf.arg(name="")]), ("algorithm", first)])

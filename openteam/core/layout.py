@@ -8,12 +8,13 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Entry:
-    """One number: its meaning, its bounds, and its value while its owner is absent, gone or out of sight."""
+    """One number: its meaning, its bounds, its value while its owner is absent, gone or out of sight, and its unit."""
 
     meaning: str
     low: int | float
     high: int | float
     absent: int | float
+    unit: str = "none"  # for flags, counts and levels
 
 
 @dataclass(frozen=True)

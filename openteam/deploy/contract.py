@@ -24,7 +24,9 @@ MEANINGS = {
     "action_values": "the value of each action",
     "probabilities": "the probability with which each action is chosen",
 }
-UNITS = "Features are in the units of the world that the policy was trained in, unscaled, as their meaning says."
+UNITS = (
+    "Those of the world that the policy was trained in, unscaled; 'none' for flags, counts and levels, null if unknown."
+)
 
 
 def contract_of(step: PureStep, interface: Interface, kind: str, source: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,12 +64,13 @@ def agent_entries(interface: Interface) -> list[dict[str, Any]]:
 
 def entry_of(entry: Entry) -> dict[str, Any]:
     """One number of a row."""
-    return {"name": entry.meaning, "low": entry.low, "high": entry.high, "absent": entry.absent}
+    return {"name": entry.meaning, "low": entry.low, "high": entry.high, "absent": entry.absent,
+            "unit": entry.unit}  # fmt: skip
 
 
 def unknown(name: str, absent: float | None) -> dict[str, Any]:
     """A number that the world does not speak of."""
-    return {"name": name, "low": None, "high": None, "absent": absent}
+    return {"name": name, "low": None, "high": None, "absent": absent, "unit": None}
 
 
 def port_of(port: Port) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def test_the_contract_says_what_every_number_means(run_folder, tmp_path):
     contract = unsealed(path.read_bytes(), path)
     assert contract["agents"] == FULL.max_agents
     assert contract["actions"] == ["none", "north", "south", "west", "east", "load"]
-    assert contract["features"]["agents"][2] == {"name": "level", "low": 1, "high": 2, "absent": 0}
+    assert contract["features"]["agents"][2] == {"name": "level", "low": 1, "high": 2, "absent": 0, "unit": "none"}
+    assert [entry["unit"] for entry in contract["features"]["agents"]] == ["cells", "cells", "none"]
     assert len(contract["features"]["shared"]) == 3
     shapes = {port["name"]: port["shape"] for port in contract["inputs"]}
     assert shapes["agents"] == [4, 3]

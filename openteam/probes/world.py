@@ -70,7 +70,7 @@ class Probe(AbstractWorld[ProbeState]):
     def layout(self, slots: int) -> Layout:
         actions = tuple(f"action {number}" for number in range(self.actions))
         last = tuple(Entry(f"its last was {action}", 0, 1, 0) for action in actions)
-        shared = Entry("the lamp is on", 0, 1, 0), Entry("steps left", 0, int(self.length), 0)
+        shared = Entry("the lamp is on", 0, 1, 0), Entry("steps left", 0, int(self.length), 0, "steps")
         return Layout((*last, Entry("slot", 0, slots - 1, 0)), shared, actions, "")
 
     def check(self, slots: int) -> None:

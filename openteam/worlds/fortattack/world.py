@@ -21,6 +21,8 @@ from openteam.worlds.fortattack.rewards import AbstractRewards, Events, SparseRe
 from openteam.worlds.fortattack.shooting import Shooting
 from openteam.worlds.fortattack.state import ACTION_NAMES, NONE, SHOOT, FortState, is_guard
 
+SPEED = "lengths per unit of time"  # of which a step is Movement.tick
+
 
 class FortAttack(AbstractWorld[FortState]):
     """Guards keep attackers from a fort until time is up. Both sides shoot.
@@ -133,11 +135,11 @@ class FortAttack(AbstractWorld[FortState]):
         top = movement.top_speed
         turn = 2 * math.pi if movement.wrap_angle else math.inf
         agent = (
-            Entry("x, from west to east", -east, east, 0),
-            Entry("y, from south to north, where the fort is", -north, north, 0),
-            Entry("angle of its heading, counter-clockwise from east, in radians", 0, turn, 0),
-            Entry("velocity along x", -top, top, 0),
-            Entry("velocity along y", -top, top, 0),
+            Entry("x, from west to east", -east, east, 0, "lengths"),
+            Entry("y, from south to north, where the fort is", -north, north, 0, "lengths"),
+            Entry("angle of its heading, counter-clockwise from east, in radians", 0, turn, 0, "radians"),
+            Entry("velocity along x", -top, top, 0, SPEED),
+            Entry("velocity along y", -top, top, 0, SPEED),
             Entry("it is a guard", 0, 1, 0),
             Entry("it is an attacker", 0, 1, 0),
         )

@@ -79,13 +79,14 @@ class Foraging(AbstractWorld[ForagingState]):
 
     def layout(self, slots: int) -> Layout:
         edge, heaviest = self.size - 1, max(slots * self.max_level - 1, 1)
-        agent = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1), Entry("level", 1, self.max_level, 0)
+        cell = Entry("row", 0, edge, -1, "cells"), Entry("column", 0, edge, -1, "cells")
+        agent = *cell, Entry("level", 1, self.max_level, 0)
         objects = tuple(
             entry
             for number in range(1, self.foods + 1)
             for entry in (
-                Entry(f"row of object {number}", 0, edge, -1),
-                Entry(f"column of object {number}", 0, edge, -1),
+                Entry(f"row of object {number}", 0, edge, -1, "cells"),
+                Entry(f"column of object {number}", 0, edge, -1, "cells"),
                 Entry(f"level of object {number}", 1, heaviest, 0),
             )
         )

@@ -101,11 +101,11 @@ class Navigation(AbstractWorld[NavigationState]):
         del slots
         edge = self.size - 1
         destinations = tuple(
-            Entry(f"{axis} of destination {number}", 0, edge, -1)
+            Entry(f"{axis} of destination {number}", 0, edge, -1, "cells")
             for number in range(1, DESTINATIONS + 1)
             for axis in ("row", "column")
         )
-        agent = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1)
+        agent = Entry("row", 0, edge, -1, "cells"), Entry("column", 0, edge, -1, "cells")
         return Layout(agent, destinations, ACTION_NAMES, "Destinations in sight come first, in row-major order.")
 
     def positions(self, state: NavigationState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:

@@ -87,9 +87,10 @@ class Wolfpack(AbstractWorld[WolfpackState]):
     def layout(self, slots: int) -> Layout:
         del slots
         edge, prey = self.size - 1, range(1, self.prey + 1)
-        cells = (Entry(f"{axis} of prey {number}", 0, edge, -1) for number in prey for axis in ("row", "column"))
+        axes = ((number, axis) for number in prey for axis in ("row", "column"))
+        cells = (Entry(f"{axis} of prey {number}", 0, edge, -1, "cells") for number, axis in axes)
         faces = (Entry(f"prey {number} faces {way}", 0, 1, 0) for number in prey for way in ACTION_NAMES[:STAY])
-        hunter = Entry("row", 0, edge, -1), Entry("column", 0, edge, -1)
+        hunter = Entry("row", 0, edge, -1, "cells"), Entry("column", 0, edge, -1, "cells")
         return Layout(hunter, (*cells, *faces), ACTION_NAMES, "A prey that was just captured is still where it was.")
 
     def positions(self, state: WolfpackState) -> tuple[Int[Array, "slots 2"], Int[Array, "objects 2"]]:
