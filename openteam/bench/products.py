@@ -104,7 +104,7 @@ def seconds_alone(products: Counter[Product], budget: float) -> float:
 
 
 def repeated(product: Product, count: int, left: Any, right: Any) -> Any:
-    """One product, ``count`` times. One number of an operand depends on the last result, or else it would be done once."""
+    """One product, ``count`` times. A number of an operand depends on the last result, or it would be done once."""
 
     def again(_: Any, state: tuple) -> tuple:
         left, result = state

@@ -27,7 +27,7 @@ EXPLAINED = TEAMS[1]  # the team in which a decision is also timed with its reas
 
 def report(bench: Bench) -> None:
     """Measure everything and print it."""
-    console = Console(width=max(Console().width, 130))  # narrower, the tables cannot be read
+    console = Console(width=max(Console().width, 150))  # narrower, the tables cannot be read
     # Without a pin, some of XLA's kernels use every core there is, whatever its flags say.
     cores = allowed_cores()
     pin(cores[:1])

@@ -20,7 +20,7 @@ def teams(session: Session) -> None:
     task, envs = bench.tasks[0], bench.team_envs
     table = Table(
         "algorithm", "agents", "training step\nµs", "per agent\nµs", "decision\nµs", "per agent\nµs",
-        "training program\nMB", "peak MB,\ncompiler too", "in the team",
+        "training program\nMB", "peak MB,\ncompiler too", "growth with the team",
         title=f"Large teams: features of {task}, {envs} environments, a world that costs nothing",
     )  # fmt: skip
     for algorithm in measured(bench, task):
