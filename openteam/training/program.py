@@ -13,7 +13,7 @@ import numpy as np
 from openteam.compile_cache import long_jit, once_jit
 from openteam.core.random import key as make_key
 from openteam.host.task import compiled
-from openteam.training.devices import mesh_for, spread
+from openteam.training.devices import gathered, mesh_for, spread
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.spec import RunSpec
 
@@ -80,7 +80,7 @@ class Program:
     def split(self, carry: Carry) -> list[Carry]:
         """The carry of each seed, on one device."""
         if self.mesh is not None:
-            carry = jax.device_put(carry, jax.devices()[0])
+            carry = gathered(carry)
         if self.alone:
             return [carry]
         return [jax.tree.map(lambda leaf, n=n: leaf[n], carry) for n in range(len(self.roots))]
