@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from openteam.errors import UserError, check_whole
 
 SECONDS_TO_MEET = 300
+SECONDS_TO_WAIT = 24 * 3600
 COORDINATOR = "JAX_COORDINATOR_ADDRESS"
 
 
@@ -72,3 +73,22 @@ def hosts_of(coordinator: str | None, process: int | None, processes: int | None
     if port is None or not 0 < int(port[1]) < 2**16:
         raise UserError(f"--coordinator must be HOST:PORT, as in node-1:4321; got '{coordinator}'.")
     return Hosts(coordinator, process, processes)
+
+
+def wait_for_others(meeting: int) -> None:
+    """Go on when all processes are here, which may take as long as an evaluation.
+
+    JAX's own meeting is a sum over devices, and Gloo, which takes those on a CPU, gives up after 30 seconds.
+    """
+    from jax._src.distributed import global_state  # JAX has no public name for it
+
+    client = global_state.client
+    if client is None:
+        return
+    try:
+        client.wait_at_barrier(f"openteam-{meeting}", 1000 * SECONDS_TO_WAIT)
+    except RuntimeError as error:
+        raise UserError(
+            f"Another process of this run is gone: {str(error).splitlines()[0]} Its last checkpoint is whole: openteam "
+            "resume RUN goes on from there."
+        ) from None
