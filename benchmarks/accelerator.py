@@ -70,7 +70,8 @@ def cost_of(function: Callable[..., Any], shapes: Any) -> Cost:
     def compiled(arrays: Any) -> Any:
         return eqx.filter(function(eqx.combine(arrays, rest)), eqx.is_array)
 
-    program = jax.jit(compiled).lower(arrays).compile(compiler_options=QUICKEST_TO_COMPILE)
+    lowered: Any = jax.jit(compiled).lower(arrays)
+    program = lowered.compile(compiler_options=QUICKEST_TO_COMPILE)
     found = program.cost_analysis()
     return Cost(found["flops"], found["bytes accessed"], kernels_in(program.as_text()))
 

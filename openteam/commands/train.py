@@ -57,11 +57,11 @@ class Train:
     devices: Count = 1
     """Devices that environments, or several seeds on an accelerator, are spread over: docs/many-machines.md."""
     coordinator: str | None = None
-    """For devices of several hosts: HOST:PORT of process 0. Give the same command on each, with its --process."""
+    """HOST:PORT of process 0, for devices of several hosts: docs/many-machines.md."""
     processes: Count | None = None
     """How many processes share the devices."""
     process: Count | None = None
-    """The number of this one, from 0 on. Process 0 writes the run folder, the others compute along."""
+    """The number of this one, from 0 on. Process 0 writes, the others compute along."""
     log: Log = "none"
     """Also send metrics there. The run folder has them in any case."""
     imports: Imports = ()
