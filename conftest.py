@@ -3,7 +3,6 @@
 Nearly all of them compile for longer than they run, so XLA is told to hurry. What runs for long says so itself.
 """
 
-import gc
 import os
 
 os.environ.setdefault(
@@ -20,8 +19,10 @@ install_import_hook("openteam", "beartype.beartype")
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
+from openteam.garbage import collect_garbage_rarely  # noqa: E402
+
 jax.config.update("jax_debug_key_reuse", True)
-gc.set_threshold(50_000, 20, 50)  # programs stay in memory: to look for garbage among them takes long
+collect_garbage_rarely()
 
 
 @pytest.fixture(scope="session")

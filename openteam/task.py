@@ -13,6 +13,7 @@ from openteam.compile_cache import check_precision, traced_once
 from openteam.core.checked import AbstractChecked
 from openteam.core.openness import AbstractOpenness
 from openteam.core.parts import Parts
+from openteam.core.splits import split_parts
 from openteam.core.types import NO_ACTION, Observation, Spec, TimeStep, Truth, View
 from openteam.core.view import AbstractView, meet, teammates_views
 from openteam.core.world import AbstractWorld
@@ -101,19 +102,12 @@ class Task(AbstractChecked):
     def split_names(self) -> tuple[str, ...]:
         return ("train", *self.splits)
 
-    def check_split(self, name: str) -> None:
-        """Raise unless it has the split."""
-        if name not in self.split_names:
-            raise UserError(f"Task '{self.name}' has no split '{name}'. It has: {', '.join(self.split_names)}.")
-
     def split(self, name: str) -> Task:
         """The same task under another open process or with other teammates; ``larger+unseen`` is under both."""
         if name == "train":
             return self
         openness, pool = self.openness, self.pool
-        for part in name.split("+"):
-            self.check_split(part)
-            change = self.splits.get(part, Split())
+        for change in split_parts(self.name, self.splits, name):
             openness, pool = change.openness or openness, change.pool or pool
         return Task(
             world=self.world,

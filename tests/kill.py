@@ -20,7 +20,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-STEPS, EVERY, EPISODES = 32_768, 4_096, 64
+STEPS = int(os.environ.get("STEPS", "32768"))  # PPO needs eight times as many for eight updates
+EVERY, EPISODES = STEPS // 8, 64
+PYTHON = 1.0  # seconds that Python needs until a line of ours runs: a Ctrl-C before is not ours to answer
 KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
 DISTURBANCES = [(KILL, "anywhere"), (INTERRUPT, "anywhere"), (KILL, "evaluating"), (INTERRUPT, "evaluating"),
                 (KILL, "writing"), (INTERRUPT, "writing")]  # fmt: skip
@@ -63,7 +65,7 @@ def disturbed(begin: list[str], out: Path, cores: list[int], seconds: float, who
         number, where = left[0]
         words = begin if begin[0] == "plan" or not (out / "config.json").exists() else ["resume", str(out)]
         process = start(words, cores)
-        moment = anywhere(seconds * chance.uniform(0.1, 0.8)) if where == "anywhere" else MOMENTS[where](out)
+        moment = anywhere(PYTHON + seconds * chance.random() * 0.8) if where == "anywhere" else MOMENTS[where](out)
         while process.poll() is None and not next(moment):
             time.sleep(0.001)
         if process.poll() is None:

@@ -19,6 +19,8 @@ LEARNER = "GPL(envs=4, hidden=4, encoder_width=4, forgets_unseen=True)"
 WORKING = """
 import json, sys
 from openteam.cli import run
+from openteam.garbage import collect_garbage_rarely
+collect_garbage_rarely()  # as the command does
 for kind, what in json.load(sys.stdin):
     print(kind, what, file=sys.stderr, flush=True)
     if kind == "snippet":

@@ -36,6 +36,8 @@ UNTRIED = ("openteam bench",)
 RUNNER = """
 import json, sys
 from openteam.cli import run
+from openteam.garbage import collect_garbage_rarely
+collect_garbage_rarely()  # as the command does
 names = {}
 for kind, what in json.load(sys.stdin):
     print(kind, what, file=sys.stderr, flush=True)

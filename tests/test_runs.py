@@ -182,20 +182,41 @@ def test_a_run_interrupted_before_its_first_checkpoint_begins_again(tmp_path, mo
     assert folder.state.exists()
 
 
-@pytest.mark.parametrize("where", ["evaluate_checkpoint", "write_states"])
-def test_an_interrupt_during_a_checkpoint_leaves_the_last_state_and_the_checkpoint_is_written_later(
+def the_second_time(function):
+    """The function, interrupted when it is called for the second time."""
+    calls = []
+
+    def called(*given):
+        calls.append(given)
+        return interrupt() if len(calls) == 2 else function(*given)
+
+    return called
+
+
+def when_true(function):
+    """The function, interrupted the first time that its answer is yes."""
+    answers = []
+
+    def called(*given):
+        answers.append(function(*given))
+        return interrupt() if answers[-1] and sum(answers) == 1 else answers[-1]
+
+    return called
+
+
+MOMENTS = {"evaluate_checkpoint": (driver, the_second_time), "write_states": (driver, the_second_time),
+           "checkpoint_due": (RunSpec, when_true)}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", MOMENTS)
+def test_an_interrupt_at_a_checkpoint_leaves_the_last_state_and_the_checkpoint_is_written_later(
     where, tmp_path, monkeypatch
 ):
     whole, cut = (new_run(tmp_path / name, Settings(240, 120, 4)) for name in ("whole", "cut"))
     run_folders([whole])
-    calls, untouched = [], getattr(driver, where)
-
-    def interrupted_the_second_time(*given):
-        calls.append(given)
-        return interrupt() if len(calls) == 2 else untouched(*given)
-
+    owner, interrupted = MOMENTS[where]
     with monkeypatch.context() as patch:
-        patch.setattr(driver, where, interrupted_the_second_time)
+        patch.setattr(owner, where, interrupted(getattr(owner, where)))
         with pytest.raises(KeyboardInterrupt):
             run_folders([cut])
     run_folders([cut])

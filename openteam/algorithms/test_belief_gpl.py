@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from openteam.algorithms.belief_gpl import (
     BeliefGPL,
@@ -52,34 +53,36 @@ def learner_on(belief):
 
 
 def some_hypotheses(samples=2):
-    keys = jax.random.split(random.key(0), 4)
-    return Hypotheses(
-        jax.random.normal(keys[0], (samples, SLOTS, SIZE)),
-        jax.random.bernoulli(keys[1], 0.6, (samples, SLOTS)).astype(jnp.float32).at[:, 0].set(1),
-        jax.random.normal(keys[2], (samples,)),
-        jax.random.normal(keys[3], (samples, SLOTS, ACTIONS)),
-    )
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(size=(samples, SLOTS, SIZE)), rng.uniform(size=(samples, SLOTS)) < 0.6
+    drawn[1][:, 0] = True
+    more = rng.normal(size=samples), rng.normal(size=(samples, SLOTS, ACTIONS))
+    return Hypotheses(*(jnp.asarray(numbers, jnp.float32) for numbers in (*drawn, *more)))
+
+
+@once_jit
+def value_model(pairwise):
+    return JointValueModel(random.key(1), SIZE, ACTIONS, width=6, pairwise=pairwise)
 
 
 @pytest.mark.parametrize("pairwise", [Factored(2), PerEdge(2)])
 def test_teammates_out_of_sight_are_marginalised_exactly(pairwise):
-    model = JointValueModel(random.key(1), SIZE, ACTIONS, width=6, pairwise=pairwise)
-    told = some_hypotheses()
+    model, told = value_model(pairwise), some_hypotheses()
     visible, actions = jnp.array([True, False, True, False]), jnp.array([2, 0, 1, 1])
-    values = visible_joint_values(model, told, actions, visible)
+    values = once_jit(visible_joint_values)(model, told, actions, visible)
+    value_of = once_jit(lambda model, rows, joint, exists: joint_value(model(rows), joint, exists))
+    rows, exists, p = np.asarray(told.representation), told.exists > 0, softmax(told.logits, -1)
     for k in range(2):
-        utilities, p = model(told.representation[k]), np.asarray(jax.nn.softmax(told.logits[k]))
         expected = 0.0
         for first, last in itertools.product(range(ACTIONS), repeat=2):
-            joint = jnp.array([2, first, 1, last])
-            expected += p[1, first] * p[3, last] * joint_value(utilities, joint, told.exists[k] > 0)
+            joint = np.array([2, first, 1, last], np.int32)
+            expected += p[k, 1, first] * p[k, 3, last] * value_of(model, rows[k], joint, np.asarray(exists)[k])
         np.testing.assert_allclose(values[k], expected, rtol=1e-4)
 
 
 def test_action_values_are_the_mean_over_hypotheses_by_weight():
-    model = JointValueModel(random.key(1), SIZE, ACTIONS, width=6, pairwise=Factored(2))
-    told = some_hypotheses(3)
-    each = action_values(model, told)
+    model, told = value_model(Factored(2)), some_hypotheses(3)
+    each = once_jit(action_values)(model, told)
     weight = np.exp(told.log_weight) / np.exp(told.log_weight).sum()
     np.testing.assert_allclose(mean_values(each, told), weight @ each, rtol=1e-5)
 
@@ -114,12 +117,14 @@ def collected(request):
 def everything_lost(chunk):
     """The chunk with all that is not known at decision time replaced by NaN, and unseen actions by nonsense."""
     truth = chunk.truth
-    lost = jax.tree.map(lambda leaf: jnp.full_like(leaf, jnp.nan), (truth.agents, truth.shared, truth.rewards))
+    lost = jax.tree.map(
+        lambda leaf: np.full_like(leaf, np.nan), jax.device_get((truth.agents, truth.shared, truth.rewards))
+    )
     seen = chunk.timesteps.view.obs.visible
     return eqx.tree_at(
         lambda c: (c.truth.agents, c.truth.shared, c.truth.rewards, c.truth.exists, c.truth.actions),
         chunk,
-        (*lost, ~truth.exists, jnp.where(seen, truth.actions, 0)),
+        (*lost, ~np.asarray(truth.exists), np.where(seen, truth.actions, 0)),
     )
 
 
@@ -195,8 +200,13 @@ def test_recorded_particles_are_those_of_the_rollout():
     _, carry, chunk = played("pf-gpl")
     belief = carry.train.model.belief
     found, _ = once_jit(belief.recorded_hypotheses)(random.key(0), chunk)
-    particles, _ = over_chunk(recall)(chunk.memory)
-    recorded = hypotheses(particles, over_chunk(belief.predict)(particles.guess))
+
+    @once_jit
+    def remembered(belief, memory):
+        particles, _ = over_chunk(recall)(memory)
+        return hypotheses(particles, over_chunk(belief.predict)(particles.guess))
+
+    recorded = remembered(belief, chunk.memory)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), found, recorded)
 
 

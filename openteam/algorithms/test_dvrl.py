@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from openteam.algorithms.dvrl import DVRL, next_values, recorded_steps, repeat_filter, with_past
+from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.types import Observation, Spec, View
 from openteam.errors import UserError
@@ -35,7 +36,8 @@ def rollout():
         _, chunk = collect(task, policy, actor, k_steps, LEARNER.update_every)
         return state, chunk, repeat_filter(state.model, recorded_steps(state.model, chunk))[0]
 
-    return play(*(random.key(n) for n in range(4)))
+    state, chunk, recorded = play(*(random.key(n) for n in range(4)))
+    return dataclasses.replace(state, model=jax.device_get(state.model)), chunk, recorded
 
 
 def test_recorded_steps_equal_the_rollout(rollout):
@@ -49,13 +51,13 @@ def test_recorded_steps_equal_the_rollout(rollout):
 def update(rollout):
     state, _, _ = rollout
     compiled = jax.jit(lambda key, chunk: LEARNER.update(key, state, (), chunk, jnp.zeros(())))
-    return lambda chunk, seed=0: compiled(random.key(seed), chunk)
+    return lambda chunk, seed=0: jax.device_get(compiled(random.key(seed), chunk))
 
 
 def test_an_update_counts_itself_changes_everything_and_never_reads_the_truth(rollout, update):
     state, chunk, _ = rollout
     after, _, metrics = update(chunk)
-    untrue = eqx.tree_at(lambda c: c.truth, chunk, jax.tree.map(jnp.zeros_like, chunk.truth))
+    untrue = eqx.tree_at(lambda c: c.truth, chunk, jax.tree.map(np.zeros_like, jax.device_get(chunk.truth)))
     assert eqx.tree_equal(after, update(untrue)[0])
     assert after.updates == 1
     assert {"policy_loss", "value_loss", "entropy", "belief_loss", "effective_particles", "gradient_norm"} == set(
@@ -105,14 +107,14 @@ def test_steps_of_an_earlier_chunk_have_gradients_too_and_are_kept_for_the_next(
     """What was seen in the first half of a chunk teaches an update of the second, if gradients lead back that far."""
     state, chunk, _ = rollout
     half = LEARNER.update_every // 2
-    steps = recorded_steps(state.model, chunk)
-    steps = eqx.tree_at(lambda s: s.starts, steps, jnp.zeros_like(steps.starts))  # all of one episode
+    steps = jax.device_get(once_jit(recorded_steps)(state.model, chunk))
+    steps = eqx.tree_at(lambda s: s.starts, steps, np.zeros_like(steps.starts))  # all of one episode
     first, last = (jax.tree.map(lambda leaf, part=part: leaf[part], steps) for part in (slice(half), slice(half, None)))
     long = dataclasses.replace(LEARNER, update_every=half, gradient_steps=2 * half)
-    blank = jax.tree.map(lambda leaf: jnp.stack([leaf] * LEARNER.envs), long.context(state, 3))
+    blank = jax.tree.map(lambda leaf: np.stack([leaf] * LEARNER.envs), long.context(state, 3))
     assert jax.tree.structure(blank) == jax.tree.structure(steps)
-    past = jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), first)
-    jax.tree.map(np.testing.assert_array_equal, with_past(past, last), steps)
+    past = jax.tree.map(lambda leaf: np.swapaxes(leaf, 0, 1), first)
+    jax.tree.map(np.testing.assert_array_equal, once_jit(with_past)(past, last), steps)
 
     @eqx.filter_jit
     def sensitivity(past):
@@ -127,14 +129,14 @@ def test_steps_of_an_earlier_chunk_have_gradients_too_and_are_kept_for_the_next(
 
 
 def test_the_order_of_particles_does_not_matter_to_an_encoder_without_order(rollout):
-    state, chunk, recorded = rollout
-    one = jax.tree.map(lambda leaf: leaf[0, 0], recorded)
-    latent, order = jax.random.normal(random.key(5), one.hidden.shape), jnp.array([2, 0, 1])
-    free = dataclasses.replace(LEARNER, order_free=True).init(random.key(0), SPEC).model
+    state, _, recorded = rollout
+    order, believe = np.array([2, 0, 1]), once_jit(lambda model, particles, latent: model.belief(particles, latent))
+    one = jax.tree.map(lambda leaf: leaf[0, 0], jax.device_get(recorded))
+    latent = np.float32(np.random.default_rng(5).normal(size=one.hidden.shape))
+    free = once_jit(dataclasses.replace(LEARNER, order_free=True).init)(random.key(0), SPEC).model
     for model, same in ((free, True), (state.model, False)):
-        moved = model.belief(jax.tree.map(lambda leaf: leaf[order], one), latent[order])
-        assert np.allclose(model.belief(one, latent), moved, atol=1e-5) == same
-    del chunk
+        moved = believe(model, jax.tree.map(lambda leaf: leaf[order], one), latent[order])
+        assert np.allclose(believe(model, one, latent), moved, atol=1e-5) == same
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from openteam.algorithms.gpl import GPL, recorded_inference
 from openteam.algorithms.presets import ALGORITHMS
 from openteam.analysis.labels import Labels
-from openteam.compile_cache import quick_jit
+from openteam.compile_cache import once_jit, quick_jit
 from openteam.core import random
 from openteam.core.types import Chunk, Observation, Spec, TimeStep, Truth, View
 from openteam.models.agent import AgentModelSizes
@@ -41,7 +41,7 @@ def views() -> View:
 @pytest.fixture(scope="module", params=[True, False], ids=["forgets", "remembers"])
 def watched(request):
     """Whether it forgets, a model, how it infers, and its memory before the first view and after each."""
-    model = learner(forgets=request.param).init(random.key(1), SPEC).model
+    model = once_jit(learner(forgets=request.param).init)(random.key(1), SPEC).model
     infer = quick_jit(lambda memory, view: model.infer(memory, view)[2])
     memories = [model.start(3)]
     for step in range(len(SEEN)):

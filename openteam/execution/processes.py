@@ -21,6 +21,7 @@ import jax
 
 from openteam.errors import UserError
 from openteam.execution.slots import Slot, cores, slots
+from openteam.garbage import collect_garbage_rarely
 from openteam.storage.imports import import_modules
 from openteam.storage.lease import Lease
 from openteam.storage.lock import Terms
@@ -164,6 +165,7 @@ def stop_workers(processes: Sequence[BaseProcess]) -> None:
 def _work(folder: Path, slot: Slot, imports: Sequence[str], terms: Terms, connection: Connection) -> None:
     """A worker: put in its place before the backend starts, so that it gets one thread, and its GPU."""
     slot.enter()
+    collect_garbage_rarely()
     threading.Thread(target=_die_with_parent, daemon=True).start()
     send: Callable[[object], None] = connection.send
     with contextlib.suppress(KeyboardInterrupt):

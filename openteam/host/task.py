@@ -11,6 +11,7 @@ import equinox as eqx
 
 from openteam.compile_cache import check_precision
 from openteam.core.checked import AbstractChecked
+from openteam.core.splits import split_parts
 from openteam.core.types import Spec
 from openteam.errors import UserError
 from openteam.host.environment import Environment
@@ -131,19 +132,12 @@ class HostTask(AbstractChecked):
     def split_names(self) -> tuple[str, ...]:
         return ("train", *self.splits)
 
-    def check_split(self, name: str) -> None:
-        """Raise unless it has the split."""
-        if name not in self.split_names:
-            raise UserError(f"Task '{self.name}' has no split '{name}'. It has: {', '.join(self.split_names)}.")
-
     def split(self, name: str) -> HostTask:
         """The same environment with other arguments or teammates; ``larger+unseen`` is under both."""
         if name == "train":
             return self
         changed: dict[str, Any] = {"arguments": self.arguments, "splits": {}}
-        for part in name.split("+"):
-            self.check_split(part)
-            split = self.splits.get(part, HostSplit())
+        for split in split_parts(self.name, self.splits, name):
             changed["arguments"] = changed["arguments"] | (split.arguments or {})
             given = {"cap": split.cap, "teammates": split.teammates, "pool": split.pool}
             changed |= {field: value for field, value in given.items() if value is not None}

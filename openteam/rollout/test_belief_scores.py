@@ -9,6 +9,7 @@ import pytest
 from openteam.algorithms.belief_gpl import BeliefGPL
 from openteam.algorithms.beliefs import Autoencoder
 from openteam.analysis.reconstruction import keep_watched, score_beliefs
+from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.core.policy import Belief
 from openteam.core.types import Truth
@@ -90,7 +91,7 @@ def test_somebody_who_believes_what_it_sees_is_scored_by_that_alone():
 
 @pytest.fixture(scope="module")
 def policy():
-    return TINY.frozen(TINY.init(random.key(0), remember_teammate().spec).model)
+    return TINY.frozen(once_jit(TINY.init)(random.key(0), remember_teammate().spec).model)
 
 
 def watch(player):

@@ -158,18 +158,16 @@ def bring_to_end(program: Program | HostProgram, recorders: Sequence[Recorder], 
         program.advance(carry, 0)
     for recorder in recorders:
         recorder.begin(updates)
-    between_checkpoints = False
     try:
         if restored is None:
             write_checkpoint(program, recorders, carry, updates, report)
         while updates < program.spec.updates:
-            between_checkpoints = True
             carry, updates = stretch(program, recorders, carry, updates, report)
-            if updates == program.spec.next_checkpoint(updates - 1):
-                between_checkpoints = False
+            if program.spec.checkpoint_due(updates):
                 write_checkpoint(program, recorders, carry, updates, report)
     except KeyboardInterrupt:
-        if between_checkpoints and jax.process_count() == 1:  # of several processes the others would have to help
+        # A state at a checkpoint says that this is written; of several processes, the others would have to help.
+        if not program.spec.checkpoint_due(updates) and jax.process_count() == 1:
             write_states(recorders, program.split(carry), updates)
         raise
 
@@ -187,7 +185,7 @@ def follow(specs: Sequence[RunSpec], devices: int) -> None:
         if not all(np.isfinite(value).all() for value in sums.values()):
             raise UserError("A number stopped being finite, and the run ends; process 0 says which.")
         updates += count
-        if updates == spec.next_checkpoint(updates - 1):
+        if spec.checkpoint_due(updates):
             program.split(carry)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openteam.core.learner import AbstractLearner
+from openteam.core.splits import check_split
 from openteam.errors import UserError, check_seed
 from openteam.host.task import HostTask
 from openteam.storage.config import from_json, to_json
@@ -33,7 +34,7 @@ class RunSpec:
             )
         check_seed(self.seed)
         for split in self.settings.evaluation_splits or ():
-            self.task.check_split(split)
+            check_split(self.task.name, self.task.splits, split)
 
     @classmethod
     def from_config(cls, config: dict[str, Any], folder: Path | None = None) -> RunSpec:
@@ -69,6 +70,10 @@ class RunSpec:
         interval = self.settings.interval(self.chunk)
         due = (updates // interval + 1) * interval
         return self.updates if self.updates - due < interval / 2 else due
+
+    def checkpoint_due(self, updates: int) -> bool:
+        """Whether there is a checkpoint after this many updates."""
+        return updates == 0 or updates == self.next_checkpoint(updates - 1)
 
     @property
     def episode_seeds(self) -> EpisodeSeeds:

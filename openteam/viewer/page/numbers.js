@@ -12,3 +12,7 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 export const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
 export const argmax = (values) => values.indexOf(Math.max(...values));
+
+// What pairs are drawn against: the largest of them, but no less than a tenth of what parts the learner's actions. So pairs
+// that change no decision look pale.
+export const pairScale = (why) => Math.max(largest(why.pair_means.flat()), why.values ? (Math.max(...why.values) - Math.min(...why.values)) / 10 : 0) || 1;

@@ -1,14 +1,14 @@
 // Thoughts in the picture: what pairs are worth together, where hidden agents are believed to be, what is done next.
 
 import { css, diverging, GHOST, signOf } from "openteam/colours.js";
-import { largest } from "openteam/numbers.js";
+import { pairScale } from "openteam/numbers.js";
 import { state } from "openteam/state.js";
 
 // An arc between two agents, as wide as their pairwise utility is large: orange if it is positive, blue and dashed if not.
 export function drawArcs(pen, frame, agents, unit) {
   const means = frame.why?.pair_means;
   if (!means) return;
-  const most = largest(means.flat()) || 1;
+  const most = pairScale(frame.why);
   for (const [number, one] of agents.entries()) {
     for (const other of agents.slice(number + 1)) {
       const strength = means[one.slot][other.slot] / most;

@@ -2,7 +2,7 @@
 
 import { diverging, signOf } from "openteam/colours.js";
 import { el } from "openteam/dom.js";
-import { largest, short } from "openteam/numbers.js";
+import { largest, pairScale, short } from "openteam/numbers.js";
 import { Panel } from "openteam/panel.js";
 import { nameOf, roleOf, state } from "openteam/state.js";
 
@@ -29,7 +29,7 @@ export class Pairs {
 function byAgent(frame) {
   const there = frame.why.exists.map((share, slot) => (share > 0.02 ? slot : -1)).filter((slot) => slot >= 0);
   const means = frame.why.pair_means;
-  const most = largest(there.flatMap((one) => there.map((other) => means[one][other])));
+  const most = pairScale(frame.why);
   const rows = there.map((one) => el("tr", {}, el("th", { text: nameOf(one), scope: "row" }),
     there.map((other) => cell(one === other ? null : means[one][other], most, false, `${nameOf(one)} with ${nameOf(other)}`))));
   return el("table", { class: "heat" }, el("thead", {}, el("tr", {}, el("td"), there.map((slot) => el("th", { text: nameOf(slot), scope: "col" })))), el("tbody", {}, rows));
