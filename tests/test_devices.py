@@ -1,5 +1,6 @@
 """A run whose environments are spread over two devices is the run of one device, up to rounding."""
 
+import socket
 import subprocess
 import sys
 
@@ -38,7 +39,34 @@ def test_its_state_says_on_how_many(runs):
     assert [folder.header(folder.state)["devices"] for folder in runs] == [1, 2]
 
 
+def free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return opened.getsockname()[1]
+
+
+def test_two_processes_with_a_device_each_are_one_process_with_two(runs, tmp_path, users_env):
+    shared = ["--devices", "2", "--coordinator", f"127.0.0.1:{free_port()}", "--processes", "2"]
+    commands = [
+        [sys.executable, "-m", "openteam", "train", *WORDS, *shared, "--process", number, "--out", f"by-{number}"]
+        for number in ("0", "1")
+    ]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    started = [subprocess.Popen(command, cwd=tmp_path, env=users_env, **pipes) for command in commands]
+    said = [process.communicate()[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0], "\n".join(said)[-4000:]
+    assert [path.name for path in tmp_path.iterdir()] == ["by-0"]  # the other one writes nothing
+    alone, shared = runs[1], RunFolder(tmp_path / "by-0")
+    for name, array in read_arrays(alone.state).items():
+        np.testing.assert_allclose(read_arrays(shared.state)[name], array, atol=2e-6)
+    assert [path.name for path in shared.checkpoints] == [path.name for path in alone.checkpoints]
+
+
 @pytest.mark.parametrize(("flags", "sentence"), [
+    (["--processes", "2"], "needs all of --coordinator HOST:PORT"),
+    (["--coordinator", "here", "--processes", "2", "--process", "0"], "must be HOST:PORT"),
+    (["--coordinator", "here:1", "--processes", "2", "--process", "2"], "--process must"),
+    (["--devices", "3", "--coordinator", "here:1", "--processes", "2", "--process", "0"], "evenly over 2 processes"),
     (["--devices", "3"], "4 environments cannot be spread evenly over 3 devices"),
     (["--devices", "0"], "--devices must"),
 ])  # fmt: skip

@@ -3,92 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import resource
-import sys
-from dataclasses import dataclass
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from openteam.bench.timing import compile_twice, lowered, seconds_per_call
-from openteam.compile_cache import once_jit
+from openteam.bench.timing import seconds_per_call
 from openteam.core.learner import AbstractLearner
 from openteam.core.policy import AbstractPolicy
 from openteam.core.random import key as make_key
 from openteam.core.types import Observation, Spec, View
-from openteam.rollout.acting import collect
-from openteam.rollout.joint_acting import way_of_acting
 from openteam.task import Task
-from openteam.training.loop import advance, one_update, start_carry
-
-
-@dataclass(frozen=True)
-class TrainingSpeed:
-    """One algorithm on one task."""
-
-    training: float  # steps/s
-    collecting: float  # steps/s
-    cold_seconds: float
-    cached_seconds: float
-    peak_megabytes: float  # of the process until it has trained, compiler included
-    megabytes: float  # of the program
-    megaflop: float  # per environment step
-    gigaflops: float  # achieved
-    matmul_gigaflops: float  # plain products at the same row count
-
-    @property
-    def share(self) -> float:
-        return self.gigaflops / self.matmul_gigaflops
-
-
-def training_speed(task: Task, learner: AbstractLearner, budget: float, matmul: bool = True) -> TrainingSpeed:
-    """Training and collecting, beside plain matrix products of the widest layer at the rows of an update."""
-    key, keys, chunk = make_key(0), jax.random.split(make_key(1)), learner.envs * learner.update_every
-    act = way_of_acting(learner)
-    carry = once_jit(start_carry)(task, learner, key)
-    updates = jnp.asarray(max(1, 16_000 // chunk))
-    program = compile_twice(advance, task, learner, carry, keys, updates, updates * 1000)
-    train = seconds_per_call(lambda: program.call(task, learner, carry, keys, updates, updates * 1000), budget)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-
-    def collect_only(task: Task, policy: AbstractPolicy, actor: Any, key: Any) -> Any:
-        def body(n: Any, state: tuple) -> tuple:
-            actor, total = state
-            actor, chunk = collect(task, policy, actor, jax.random.fold_in(key, n), learner.update_every, act)
-            return actor, total + chunk.sequence.reward.sum() + chunk.sequence.view.obs.agents.sum()
-
-        return jax.lax.fori_loop(0, updates, body, (actor, jnp.zeros(())))
-
-    policy = learner.policy(carry.train.model, jnp.zeros(()))
-    gather = eqx.filter_jit(collect_only)
-    collecting = seconds_per_call(lambda: gather(task, policy, carry.actor, key), budget / 2)
-    steps = int(updates) * chunk
-    megaflop = flops_per_update(task, learner, carry, keys) / chunk / 1e6
-    return TrainingSpeed(
-        training=steps / train,
-        collecting=steps / collecting,
-        cold_seconds=program.cold_seconds,
-        cached_seconds=program.cached_seconds,
-        peak_megabytes=peak,
-        megabytes=program.megabytes,
-        megaflop=megaflop,
-        gigaflops=megaflop * steps / train / 1e3,
-        matmul_gigaflops=matmul_gigaflops(chunk * task.slots, 100, 400, budget / 2) if matmul else float("nan"),
-    )
-
-
-def flops_per_update(task: Task, learner: AbstractLearner, carry: Any, keys: Any) -> float:
-    """From the compiled program's cost analysis. Loops are counted once there, so collecting is counted by the step."""
-
-    def flops(function: Any, *args: Any) -> float:
-        return lowered(function, *args).compile().compiled.cost_analysis()["flops"]
-
-    policy = learner.policy(carry.train.model, jnp.zeros(()))
-    once = flops(lambda c: one_update(task, learner, c, keys, jnp.zeros(())), carry)
-    step = flops(lambda p, a: collect(task, p, a, keys[0], 1, way_of_acting(learner)), policy, carry.actor)
-    return once + (learner.update_every - 1) * step
 
 
 def matmul_gigaflops(rows: int, inner: int, outer: int, budget: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,7 +25,6 @@ class Program:
     call: Callable[..., Any]
     cold_seconds: float
     cached_seconds: float
-    flops: float
     megabytes: float
 
 
@@ -43,10 +44,18 @@ def compile_twice(function: Callable[..., Any], *args: Any) -> Program:
         finally:
             jax.config.update("jax_compilation_cache_dir", before)
             reset_cache()
-    memory = call.compiled.memory_analysis()
-    used = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
-    flops = call.compiled.cost_analysis().get("flops", float("nan"))
-    return Program(call, cold, cached if kept else float("nan"), flops, used / 1e6)
+    return Program(call, cold, cached if kept else float("nan"), megabytes_of(call))
+
+
+def megabytes_of(compiled: Any) -> float:
+    """What a compiled program holds while it runs: arguments, results and what is in between."""
+    memory = compiled.compiled.memory_analysis()
+    return (memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes) / 1e6
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def _compile(function: Callable[..., Any], *args: Any) -> tuple[Any, float]:

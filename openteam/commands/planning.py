@@ -59,7 +59,8 @@ def table_of(planned: list[PlannedRun], processes: int) -> Table:
     """What would be done, and how long it would take by the speed of earlier runs on this machine."""
     left = unfinished(planned)
     steps = sum(run.settings.steps - (run.step or 0) for run in left)
-    speeds = measured_speeds(dict.fromkeys((*(run.folder.parents[2] for run in planned), *USUAL)))
+    places = dict.fromkeys((*(run.folder.parents[2] for run in planned), *USUAL))
+    speeds = measured_speeds(places, like=[run.given for run in left])
     times = {run.folder: seconds_for(run.given, run.settings.steps - (run.step or 0), speeds) for run in left}
     table = Table(
         Column("run", overflow="fold"),

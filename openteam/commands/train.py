@@ -20,6 +20,7 @@ from openteam.errors import UserError, check_seed, check_whole
 from openteam.registry import make_algorithm, set_for_task, short_name
 from openteam.storage.imports import import_modules
 from openteam.threads import use_cpu_devices
+from openteam.training.hosts import hosts_of
 from openteam.training.loggers import Log, check_installed, logging_to
 from openteam.training.settings import MOST_STEPS, Settings
 
@@ -55,32 +56,54 @@ class Train:
     """The id of the agent that learns, if the task is an environment in plain Python: docs/your-own-environment.md."""
     devices: Count = 1
     """Devices that environments, or several seeds on an accelerator, are spread over: docs/many-machines.md."""
+    coordinator: str | None = None
+    """HOST:PORT of process 0, for devices of several hosts: docs/many-machines.md."""
+    processes: Count | None = None
+    """How many processes share the devices."""
+    process: Count | None = None
+    """The number of this one, from 0 on. Process 0 writes, the others compute along."""
     log: Log = "none"
     """Also send metrics there. The run folder has them in any case."""
     imports: Imports = ()
 
     def __call__(self) -> None:
         settings = self.check()
-        use_cpu_devices(self.devices)
+        hosts = hosts_of(self.coordinator, self.process, self.processes)
+        use_cpu_devices(self.devices if hosts is None else hosts.devices_here(self.devices))
+        if hosts is not None:
+            hosts.meet()
         from openteam.commands.parts import build, with_teammates
-        from openteam.commands.running import report_to, resumable, run_with_bar
         from openteam.execution.estimate import forecast
-        from openteam.execution.processes import advance_runs, cores, on_accelerator
+        from openteam.execution.processes import cores, on_accelerator
         from openteam.training.compression import compressed
-        from openteam.training.driver import create_runs
-        from openteam.training.progress import ProgressBars
+        from openteam.training.driver import create_runs, follow
+        from openteam.training.spec import RunSpec
 
         parts = build(self.task, self.algorithm, self.changes, self.learner)
         task = with_teammates(parts.task, self.teammates)
         learner = compressed(parts.algorithm, self.steps, self.compressed_from or self.steps)
         if self.devices > 1 and self.seeds > 1 and not on_accelerator():
             raise UserError("On a CPU several seeds have a process each, one per core. Leave --devices out.")
-        create_runs(task, learner, settings, range(self.seed, self.seed + self.seeds), self.out, self.devices)
+        if hosts is not None and not hosts.writes:
+            follow([RunSpec(task, learner, settings, seed) for seed in self.numbers], self.devices)
+            return
+        create_runs(task, learner, settings, self.numbers, self.out, self.devices)
         if said := set_for_task(self.algorithm, parts.task):
             print(said)
         if not on_accelerator():
             print(forecast(self.folders, min(self.seeds, len(cores()))))
-        label = f"{short_name(self.algorithm)} on {task.name}"
+        self.bring_to_end(f"{short_name(self.algorithm)} on {task.name}")
+        run = shlex.quote(str(self.folders[0]))
+        then = command_line(f"openteam evaluate {run} --split {task.split_names[-1]} --episodes 480", self.imports)
+        print(f"Finished: {self.out}")
+        print(f"Try: {then}")
+
+    def bring_to_end(self, label: str) -> None:
+        """One run, or a batch of seeds, in this process; on a CPU several seeds in processes of their own."""
+        from openteam.commands.running import report_to, resumable, run_with_bar
+        from openteam.execution.processes import advance_runs, on_accelerator
+        from openteam.training.progress import ProgressBars
+
         with logging_to(self.log, self.folders) as logger:
             if self.seeds == 1 or on_accelerator():
                 run_with_bar(self.folders, label, logger, self.imports, self.devices)
@@ -88,15 +111,15 @@ class Train:
                 with ProgressBars(label) as bars:
                     report = report_to(bars, logger)
                     resumable(lambda: advance_runs(self.folders, report, self.imports), self.folders, self.imports)
-        run = shlex.quote(str(self.folders[0]))
-        then = command_line(f"openteam evaluate {run} --split {task.split_names[-1]} --episodes 480", self.imports)
-        print(f"Finished: {self.out}")
-        print(f"Try: {then}")
+
+    @property
+    def numbers(self) -> range:
+        """Its seeds."""
+        return range(self.seed, self.seed + self.seeds)
 
     @property
     def folders(self) -> list[Path]:
-        numbers = range(self.seed, self.seed + self.seeds)
-        return [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in numbers]
+        return [self.out] if self.seeds == 1 else [self.out / f"seed-{number}" for number in self.numbers]
 
     def check(self) -> Settings:
         """Everything that can be wrong before there is a task or an algorithm."""
@@ -109,7 +132,10 @@ class Train:
         check_installed(self.log)
         for run in self.teammates:
             check_policy(run)
-        for folder in self.folders:
+        hosts = hosts_of(self.coordinator, self.process, self.processes)
+        if hosts is not None:
+            hosts.devices_here(self.devices)
+        for folder in self.folders if hosts is None or hosts.writes else ():
             check_new_run(folder)
         return settings
 

@@ -36,20 +36,35 @@ def kind_of(config: dict[str, Any]) -> Kind:
     return config["task"]["name"], json.dumps(learner, sort_keys=True)
 
 
-def measured_speeds(folders: Iterable[Path], cpu: str | None = None) -> dict[Kind, float]:
-    """Steps per second of every kind of run below the folders that was made on this processor: the median of runs."""
+def measured_speeds(
+    folders: Iterable[Path], cpu: str | None = None, like: Sequence[dict[str, Any]] | None = None
+) -> dict[Kind, float]:
+    """Steps per second of every kind of run below the folders that was made on this processor: the median of runs.
+
+    Given the configurations of runs ``like`` which they must be, no others are read: there may be hundreds.
+    """
     found: dict[Kind, list[float]] = {}
     processor = cpu_model() if cpu is None else cpu
+    wanted = None if like is None else {kind_of(config) for config in like}
     for run in {about.parent.resolve() for folder in folders for about in folder.rglob("about.json")}:
         try:
             if json.loads((run / "about.json").read_text())["machine"]["cpu"] != processor:
                 continue
-            speed = speed_of(timed_rows(run))
-            if speed is not None:
-                found.setdefault(kind_of(json.loads((run / "config.json").read_text())), []).append(speed)
+            kind = kind_among(wanted, json.loads((run / "config.json").read_text()))
+            speed = None if kind is None else speed_of(timed_rows(run))
+            if kind is not None and speed is not None:
+                found.setdefault(kind, []).append(speed)
         except (UserError, OSError, ValueError, KeyError, TypeError, IndexError):
             continue  # a run that cannot be read says nothing; whoever needs it will be told
     return {kind: statistics.median(speeds) for kind, speeds in found.items()}
+
+
+def kind_among(wanted: set[Kind] | None, config: dict[str, Any]) -> Kind | None:
+    """The kind of a run if it is wanted; all are if nothing is said. Names are compared first: that costs nothing."""
+    if wanted is not None and config["task"]["name"] not in {task for task, _ in wanted}:
+        return None
+    kind = kind_of(config)
+    return kind if wanted is None or kind in wanted else None
 
 
 def timed_rows(run: Path) -> list[dict[str, Any]]:
@@ -98,8 +113,8 @@ def in_words(seconds: float | None) -> str:
 def forecast(folders: Sequence[Path], processes: int) -> str:
     """A sentence on how long new runs will take together, by those beside them and in the usual places."""
     beside = [about.parent for out in {folder.parent for folder in folders} for about in out.glob("*/about.json")]
-    speeds = measured_speeds([*beside, *USUAL])
     configs = [RunFolder.open(folder).config for folder in folders]
+    speeds = measured_speeds([*beside, *USUAL], like=configs[:1])  # they differ in their seeds
     times = [seconds_for(config, config["settings"]["steps"], speeds) for config in configs]
     known = [seconds for seconds in times if seconds is not None]
     if len(known) < len(times):

@@ -55,6 +55,16 @@ def test_another_processor_says_nothing(tmp_path):
     assert list(measured_speeds([tmp_path], "an abacus").values()) == [1000]
 
 
+def test_rows_of_other_kinds_are_not_even_read(tmp_path, monkeypatch):
+    make_run(tmp_path / "same", [2.0] * 4)
+    make_run(tmp_path / "learner", [1.0] * 4, config=OTHER)
+    make_run(tmp_path / "task", [1.0] * 4, config=CONFIG | {"task": {"name": "wolfpack"}})
+    read = []
+    monkeypatch.setattr("openteam.execution.estimate.timed_rows", lambda run: read.append(run.name) or timed_rows(run))
+    assert list(measured_speeds([tmp_path], like=[CONFIG]).values()) == [500]
+    assert read == ["same"]
+
+
 @pytest.mark.parametrize("name", ["about.json", "config.json", "train.jsonl"])
 @pytest.mark.parametrize("content", [b"\xff", b"{", b"[]", b'{"step": 1}\n{"step": "x"}'])
 def test_a_damaged_run_is_passed_over(tmp_path, name, content):

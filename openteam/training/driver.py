@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from openteam.compile_cache import give_memory_back, giving_memory_back, use_compile_cache
@@ -165,9 +166,27 @@ def bring_to_end(program: Program | HostProgram, recorders: Sequence[Recorder], 
             if program.spec.checkpoint_due(updates):
                 write_checkpoint(program, recorders, carry, updates, report)
     except KeyboardInterrupt:
-        if not program.spec.checkpoint_due(updates):  # a state at a checkpoint says that this is written
-            write_states(program, recorders, carry, updates)
+        # A state at a checkpoint says that this is written; of several processes, the others would have to help.
+        if not program.spec.checkpoint_due(updates) and jax.process_count() == 1:
+            write_states(recorders, program.split(carry), updates)
         raise
+
+
+def follow(specs: Sequence[RunSpec], devices: int) -> None:
+    """Compute along with the process that writes these runs: the same steps, and what its checkpoints gather."""
+    use_compile_cache()
+    program = program_of(specs, devices)
+    carry, updates, spec = program.start(), 0, program.spec
+    program.advance(carry, 0)
+    program.split(carry)
+    while updates < spec.updates:
+        count = spec.next_row(updates) - updates
+        carry, sums = program.advance(carry, count)
+        if not all(np.isfinite(value).all() for value in sums.values()):
+            raise UserError("A number stopped being finite, and the run ends; process 0 says which.")
+        updates += count
+        if spec.checkpoint_due(updates):
+            program.split(carry)
 
 
 def restore(program: Program | HostProgram, recorders: Sequence[Recorder]) -> tuple[Carry | None, int]:
@@ -206,18 +225,19 @@ def write_checkpoint(
     """Evaluate the frozen policies, write rows and policies, then the states."""
     spec = program.spec
     give_memory_back()
-    for recorder, one in zip(recorders, program.split(carry), strict=True):
+    carries = program.split(carry)
+    for recorder, one in zip(recorders, carries, strict=True):
         evaluation = evaluate_checkpoint(recorder.spec, spec.learner.frozen(one.train.model), updates)
         recorder.checkpoint(one, updates, evaluation)
         step, steps = updates * spec.chunk, spec.updates * spec.chunk
         report(Progress(recorder.spec.seed, step, steps, evaluation=evaluation.means))
-    write_states(program, recorders, carry, updates)
+    write_states(recorders, carries, updates)
     give_memory_back()  # what compiling the evaluation took
 
 
-def write_states(program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, updates: int) -> None:
+def write_states(recorders: Sequence[Recorder], carries: Sequence[Carry], updates: int) -> None:
     """Everything that every run needs to go on."""
-    for recorder, one in zip(recorders, program.split(carry), strict=True):
+    for recorder, one in zip(recorders, carries, strict=True):
         recorder.state(one, updates)
 
 
@@ -225,12 +245,13 @@ def check_finite(
     program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]
 ) -> None:
     """Stop at the first number that is not finite; what is on disk stays as it was."""
-    for number, (recorder, one) in enumerate(zip(recorders, program.split(carry), strict=True)):
+    updates = np.atleast_1d(np.asarray(carry.train.updates))
+    for number, recorder in enumerate(recorders):
         bad = [name for name, value in sums.items() if not np.isfinite(value[number])]
         if bad:
             raise UserError(
                 f"Seed {recorder.spec.seed}: {', '.join(bad)} stopped being finite at step "
-                f"{int(one.train.updates) * program.spec.chunk}. The run ends; its last good checkpoint is in "
+                f"{int(updates[number]) * program.spec.chunk}. The run ends; its last good checkpoint is in "
                 f"{recorder.folder.path}. A lower learning rate or max_grad_norm may help."
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 from openteam.compile_cache import long_jit, once_jit
 from openteam.core.random import key as make_key
 from openteam.host.task import compiled
-from openteam.training.devices import mesh_for, spread
+from openteam.training.devices import gathered, mesh_for, spread
+from openteam.training.hosts import wait_for_others
 from openteam.training.loop import Carry, advance, start_carry
 from openteam.training.spec import RunSpec
 
@@ -37,6 +39,7 @@ class Program:
         self.mesh = mesh_for(specs, devices)
         self.task = compiled(self.spec.task)
         self.alone = len(specs) == 1
+        self.meetings = itertools.count()
         self.roots = jnp.stack([make_key(spec.seed) for spec in specs])
 
     def start(self) -> Carry:
@@ -61,6 +64,7 @@ class Program:
 
     def advance(self, carry: Carry, count: int) -> tuple[Carry, dict[str, np.ndarray]]:
         """The carry ``count`` updates on, and the sums of their metrics, ``[seeds]``."""
+        wait_for_others(next(self.meetings))
         go = advance_one if self.alone else advance_batch
         keys = self.unbatched(jnp.stack([self.keys(COLLECT), self.keys(LEARN)], 1))
         carry, sums = go(self.task, self.spec.learner, carry, keys, jnp.asarray(count), jnp.asarray(self.spec.updates))
@@ -80,7 +84,8 @@ class Program:
     def split(self, carry: Carry) -> list[Carry]:
         """The carry of each seed, on one device."""
         if self.mesh is not None:
-            carry = jax.device_put(carry, jax.devices()[0])
+            wait_for_others(next(self.meetings))
+            carry = gathered(carry)
         if self.alone:
             return [carry]
         return [jax.tree.map(lambda leaf, n=n: leaf[n], carry) for n in range(len(self.roots))]
