@@ -52,6 +52,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+AnyProgram = Program | HostProgram
 
 
 def silent(progress: Progress) -> None:
@@ -139,7 +140,7 @@ def imports_of(spec: RunSpec) -> list[str]:
     return [import_flags(modules)] if modules else []
 
 
-def program_of(specs: Sequence[RunSpec], devices: int = 1) -> Program | HostProgram:
+def program_of(specs: Sequence[RunSpec], devices: int = 1) -> AnyProgram:
     """The program for the task of these runs, compiled as a whole or around environments in plain Python."""
     if not isinstance(specs[0].task, HostTask):
         return Program(specs, devices)
@@ -148,7 +149,7 @@ def program_of(specs: Sequence[RunSpec], devices: int = 1) -> Program | HostProg
     return HostProgram(specs)
 
 
-def bring_to_end(program: Program | HostProgram, recorders: Sequence[Recorder], report: Report) -> None:
+def bring_to_end(program: AnyProgram, recorders: Sequence[Recorder], report: Report) -> None:
     """Restore or start, then train and write checkpoints until all updates are done."""
     if all(is_done(recorder.folder, recorder.spec) for recorder in recorders):
         return
@@ -189,7 +190,7 @@ def follow(specs: Sequence[RunSpec], devices: int) -> None:
             program.split(carry)
 
 
-def restore(program: Program | HostProgram, recorders: Sequence[Recorder]) -> tuple[Carry | None, int]:
+def restore(program: AnyProgram, recorders: Sequence[Recorder]) -> tuple[Carry | None, int]:
     """Where the runs left off: their carry and its number of updates; None before the first checkpoint."""
     states = [recorder.restore(program.start_shapes) for recorder in recorders]
     found = [state for state in states if state is not None]
@@ -201,7 +202,7 @@ def restore(program: Program | HostProgram, recorders: Sequence[Recorder]) -> tu
 
 
 def stretch(
-    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
+    program: AnyProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
 ) -> tuple[Carry, int]:
     """Train until the next row of metrics is due, and write it."""
     spec, count = program.spec, program.spec.next_row(updates) - updates
@@ -220,7 +221,7 @@ def stretch(
 
 
 def write_checkpoint(
-    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
+    program: AnyProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
 ) -> None:
     """Evaluate the frozen policies, write rows and policies, then the states."""
     spec = program.spec
@@ -241,9 +242,7 @@ def write_states(recorders: Sequence[Recorder], carries: Sequence[Carry], update
         recorder.state(one, updates)
 
 
-def check_finite(
-    program: Program | HostProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]
-) -> None:
+def check_finite(program: AnyProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]) -> None:
     """Stop at the first number that is not finite; what is on disk stays as it was."""
     updates = np.atleast_1d(np.asarray(carry.train.updates))
     for number, recorder in enumerate(recorders):
