@@ -46,8 +46,9 @@ def test_reading_results(copy, users_env):
 
 
 def test_many_machines(tmp_path, users_env):
-    """Slurm and Ray are not there: their commands are only read."""
-    only_read = [f"openteam plan {rest}" for rest in ("PLAN.toml --on", "PLAN.toml --gpus")]
+    """Slurm, Ray and a second host are not there: their commands are only read."""
+    several_hosts = "openteam train lbf gpl-q --algorithm.envs 1024 --devices 16 --coordinator"
+    only_read = ["openteam plan PLAN.toml --on", "openteam plan PLAN.toml --gpus", several_hosts]
     others = ("pip", "ray")
     follow("docs/many-machines.md", tmp_path, users_env, only_read=only_read, others=others)
     assert len(list(tmp_path.glob("runs/try/probe-match/gpl-q/seed-*/config.json"))) == 2
