@@ -19,6 +19,7 @@ from openteam.viewer.stage import Player, Stage
 from openteam.viewer.what_if import read_changes
 
 KEPT = 4  # stages in memory
+FIRST_FRAME = 1.0  # seconds that it gets before other programs are prepared beside it
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ class Library:
             episode = Episode.start(stage.task, stage.player, 0)
         if id(stage) not in self.compiled:
             self.compiled.add(id(stage))
-            threading.Thread(target=warm_up, args=(episode,), daemon=True).start()
+            later = threading.Timer(FIRST_FRAME, warm_up, (episode,))
+            later.daemon = True
+            later.start()
 
     def build(self, choice: Choice) -> Stage:
         if self.task is not None:

@@ -60,8 +60,9 @@ export class Transport {
 
   tick(now) {
     requestAnimationFrame((later) => this.tick(later));
-    if (!state.playing || now - this.last < 1000 / state.speed - 4) return;
-    this.last = now;
+    const wait = 1000 / state.speed;
+    if (!state.playing || now - this.last < wait - 1) return;
+    this.last = Math.max(this.last + wait, now - wait); // a late frame does not delay the next
     const list = frames();
     if (list.length - state.at < 40) this.more();
     if (state.at < list.length - 1) go(state.at + 1);
