@@ -1,4 +1,4 @@
-"""The README's results are those of the runs in results/."""
+"""The results in README and docs/findings.md are those of the runs in results/."""
 
 import runpy
 from pathlib import Path
@@ -14,9 +14,10 @@ def evidence():
     return GENERATE["stored"]()
 
 
-def test_readme_tables_are_those_of_the_stored_runs(evidence):
-    readme = GENERATE["README"].read_text()
-    assert readme == GENERATE["replaced"](readme, evidence), HINT
+@pytest.mark.parametrize("name", ["README", "FINDINGS"])
+def test_tables_are_those_of_the_stored_runs(evidence, name):
+    path = GENERATE[name]
+    assert path.read_text() == GENERATE["pages"](evidence)[path], HINT
 
 
 def test_readme_figure_shows_the_numbers_of_the_stored_runs(evidence):
@@ -27,8 +28,7 @@ def test_readme_figure_shows_the_numbers_of_the_stored_runs(evidence):
 
 
 def test_a_number_changed_by_hand_is_noticed(evidence):
-    readme = GENERATE["README"].read_text()
-    number = next(
-        word for word in GENERATE["section"](evidence).split() if word.replace(".", "").isdigit() and "." in word
-    )
-    assert GENERATE["replaced"](readme.replace(number, "99.99"), evidence) != readme.replace(number, "99.99")
+    readme, section = GENERATE["README"].read_text(), GENERATE["section"](evidence)
+    number = next(word for word in section.split() if word.replace(".", "").isdigit() and "." in word)
+    changed = readme.replace(number, "99.99")
+    assert GENERATE["replaced"](changed, section) != changed

@@ -14,6 +14,7 @@ from openteam.analysis.series import Row
 from openteam.analysis.shot_rows import shot_rows
 from openteam.analysis.targets import TARGETS, Target, row_title
 from openteam.commands import belief_tables, shot_tables
+from openteam.commands.reproduction.findings import findings_csv, findings_sheet
 from openteam.commands.reproduction.tables import MISSING, cells_csv, paper_sheet
 from openteam.commands.reproduction.writing import Writer
 from openteam.commands.sheets import Sheet
@@ -54,6 +55,9 @@ class Products:
 
     def table(self, target: Target) -> None:
         self.writer.table(target.name, paper_sheet(target, self.evidence), cells_csv(target, self.evidence))
+        findings = findings_sheet(target, self.evidence)
+        if findings:
+            self.writer.table(f"{target.name}-findings", findings, findings_csv(target, self.evidence))
 
     def with_curves(self, target: Target) -> None:
         """The table, and the learning curves that the paper has beside it: a picture per task."""
