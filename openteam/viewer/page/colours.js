@@ -14,6 +14,11 @@ export function colourOf(slot, role, given) {
 
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
+// The same for lines, which must be seen on a dark ground too.
+export function divergingLine(strength) {
+  return `rgba(${css(strength >= 0 ? "plus" : "minus")}, ${0.15 + 0.7 * Math.min(1, Math.abs(strength))})`;
+}
+
 // From blue for negative over nothing to orange for positive; the strength is from -1 to 1.
 export function diverging(strength) {
   const share = Math.min(1, Math.abs(strength));

@@ -13,7 +13,7 @@ const HELP =
 
 export class Types {
   constructor() {
-    this.panel = new Panel("types", "Whom it takes them for", "Dots close together: agents that the learner takes to be alike. Tails: the last steps.", HELP);
+    this.panel = new Panel("types", "Whom it takes them for", "Dots close together: agents that seem to it to behave alike. Tails: where a dot was in the last steps. The directions have no unit.", HELP);
     this.projection = null;
     this.owner = null;
   }

@@ -1,11 +1,11 @@
 // What if somebody were not here, or elsewhere, or did something else? The learner's values follow at once.
 
 import { button, el, find, select } from "openteam/dom.js";
-import { episode, nameOf, roleOf, shownFrame, state, trueFrame, update } from "openteam/state.js";
+import { episode, frames, nameOf, roleOf, shownFrame, state, trueFrame, update } from "openteam/state.js";
 
 const TOOLS = { select: "Select", remove: "Remove", add: "Add", move: "Move" };
 const HINTS = {
-  select: "Click an agent to look at it.",
+  select: "Click an agent to select it.",
   remove: "Click an agent to take it out.",
   add: "Click a free place to put somebody there; or arrow keys and Enter in the picture.",
   move: "Drag an agent to another place; or select it and use arrow keys in the picture.",
@@ -142,7 +142,9 @@ export class WhatIf {
 
   async branch() {
     try {
-      this.opened(await this.ask({ do: "branch", episode: episode().id, frame: state.at, changes: state.changes }));
+      const earlier = frames().slice(0, state.at);
+      this.opened(await this.ask({ do: "branch", episode: episode().id, frame: state.at, changes: state.changes }), earlier);
+      this.world.cursor = null;
     } catch (error) {
       this.fail(error.message);
     }
