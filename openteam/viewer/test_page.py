@@ -100,7 +100,6 @@ def pixels(page):
 
 
 def ground_point(page, x, y, size=5):
-    """Where a place of the ground is on the screen."""
     box = page.locator("#world").bounding_box()
     return box["x"] + x / size * box["width"], box["y"] + y / size * box["height"]
 
@@ -137,7 +136,6 @@ def test_steps_scrubbing_and_jumps_lead_to_frames_of_the_episode(watching, episo
 
 
 def wrongly_predicted(frame):
-    """Those who did not do what the learner thought likeliest."""
     predicted = frame["why"]["predicted"]
     return [slot for slot in frame["present"][1:] if int(np.argmax(predicted[slot])) != frame["actions"][slot]]
 
@@ -245,7 +243,7 @@ def test_two_runs_side_by_side_mark_where_they_decide_differently(watching, stag
     assert watching.locator("#other-world").is_visible()
 
 
-def test_a_file_opened_from_disk_shows_the_same_frame_and_the_same_numbers(page, watching, browser, runs, tmp_path):
+def test_a_file_opened_from_disk_shows_the_same_frame_and_the_same_numbers(page, watching, episode, runs, tmp_path):
     file = openteam.show(runs[0], seed=SEED).write(tmp_path / "x.html")
     scrub(watching, 1)
     live = values(watching), pixels(watching), watching.inner_text("#panels")
@@ -262,6 +260,8 @@ def test_a_file_opened_from_disk_shows_the_same_frame_and_the_same_numbers(page,
     page.keyboard.press("Delete")
     page.wait_for_selector("#changed:not([hidden])")
     assert values(page) != live[0]
+    best = int(page.get_attribute("#values .chosen", "data-action"))
+    assert episode.task.world.layout(1).actions[best] in page.inner_text("#now")
 
 
 def test_the_gallery_leads_to_a_checkpoint_and_names_are_only_text(page, place):

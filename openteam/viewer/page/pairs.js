@@ -21,11 +21,14 @@ export class Pairs {
     if (!this.panel.show(Boolean(why?.pair_means))) return;
     const matrix = why.pairs[state.selected];
     this.panel.caption.textContent = matrix
-      ? `What it adds to the value if the learner does the row's action and ${roleOf(state.selected)} ${nameOf(state.selected)} the column's. Framed: what they did.`
+      ? `What it adds to the value if the learner does the row's action and ${roleOf(state.selected)} ${nameOf(state.selected)} the column's.${together(frame) ? " Framed: what they did." : ""}`
       : "What two agents add to the value by acting together: orange helps, blue (minus) hurts. Arcs in the picture show the same. Select another agent to see actions.";
     this.panel.body.replaceChildren(matrix ? byAction(frame, matrix) : byAgent(frame));
   }
 }
+
+// Whether the page may tell what the selected agent did.
+const together = (frame) => !isTurn(frame) && shownSlots(frame, state.truth).includes(state.selected);
 
 function byAgent(frame) {
   const there = frame.why.exists.map((share, slot) => (share > 0.02 ? slot : -1)).filter((slot) => slot >= 0);
@@ -41,9 +44,8 @@ function byAction(frame, matrix) {
   const names = state.stage.actions;
   const most = largest(matrix.flat());
   const places = placesFor(most);
-  const known = !isTurn(frame) && shownSlots(frame, state.truth).includes(state.selected);
   const rows = matrix.map((row, mine) => el("tr", {}, el("th", { text: signOf(names[mine]), title: names[mine], scope: "row" }),
-    row.map((value, other) => cell(value, most, places, known && mine === frame.actions[0] && other === frame.actions[state.selected], `learner ${names[mine]}, ${nameOf(state.selected)} ${names[other]}`))));
+    row.map((value, other) => cell(value, most, places, together(frame) && mine === frame.actions[0] && other === frame.actions[state.selected], `learner ${names[mine]}, ${nameOf(state.selected)} ${names[other]}`))));
   return el("table", { class: "heat" }, el("thead", {}, el("tr", {}, el("td"), names.map((name) => el("th", { text: signOf(name), title: name, scope: "col" })))), el("tbody", {}, rows));
 }
 

@@ -1,6 +1,7 @@
 // What if somebody were not here, or elsewhere, or did something else? The learner's values follow at once.
 
 import { button, el, find, select } from "openteam/dom.js";
+import { argmax } from "openteam/numbers.js";
 import { episode, frames, nameOf, roleOf, shownFrame, state, trueFrame, update } from "openteam/state.js";
 
 const TOOLS = { select: "Select", remove: "Remove", add: "Add", move: "Move" };
@@ -134,10 +135,11 @@ export class WhatIf {
   recordedAnswer([{ remove }]) {
     const frame = trueFrame();
     const values = frame.without?.[remove];
-    const why = { ...frame.why, [frame.why.values ? "values" : "probabilities"]: values, action: values.indexOf(Math.max(...values)) };
+    const action = argmax(values);
+    const why = { ...frame.why, [frame.why.values ? "values" : "probabilities"]: values, action };
     for (const part of ["singular_share", "pairwise_share", "pair_means", "predicted", "type_vectors", "belief"]) delete why[part];
     const scene = { ...frame.scene, agents: frame.scene.agents.filter((agent) => agent.slot !== remove) };
-    return { ...frame, scene, why, present: frame.present.filter((slot) => slot !== remove) };
+    return { ...frame, scene, why, actions: [action, ...frame.actions.slice(1)], present: frame.present.filter((slot) => slot !== remove) };
   }
 
   async branch() {
@@ -155,7 +157,8 @@ export class WhatIf {
     this.world.canvas.style.touchAction = state.tool === "move" ? "none" : "";
     this.kinds.hidden = state.tool !== "add";
     this.hint.textContent = HINTS[state.tool];
-    this.list.textContent = state.changes.length ? `Now: ${state.changes.map(words).join("; ")}.` : "";
+    const kept = this.ask ? "" : " A recording keeps only the values.";
+    this.list.textContent = state.changes.length ? `Now: ${state.changes.map(words).join("; ")}.${kept}` : "";
     find("changed").hidden = !state.changes.length;
   }
 }
