@@ -12,6 +12,12 @@ export function colourOf(slot, role, given) {
   return ROLES[role] ?? AGENTS[(slot - 1) % AGENTS.length];
 }
 
+// Letters that can be read on a colour such as #56b4e9.
+export function inkOn(colour) {
+  const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.28 ? "#10202f" : "#ffffff";
+}
+
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 // The same for lines, which must be seen on a dark ground too.

@@ -43,7 +43,10 @@ export function drawGhosts(pen, ghosts, unit) {
   }
   pen.setLineDash([]);
   pen.globalAlpha = 1;
-  for (const [slot, x, y] of likeliest.values()) letter(pen, `${state.stage.names[slot]}?`, (x + 0.4) * unit, (y - 0.4) * unit, unit);
+  for (const [slot, x, y] of likeliest.values()) {
+    const angle = (-slot * Math.PI) / 2 + Math.PI / 4; // another corner for each, for some are believed to be in one place
+    letter(pen, `${state.stage.names[slot]}?`, (x + 0.56 * Math.cos(angle)) * unit, (y + 0.56 * Math.sin(angle)) * unit, unit);
+  }
 }
 
 // Readable on whatever is below it.
