@@ -18,6 +18,7 @@ def draw_aggregates(found: Sequence[Aggregate], tasks: Sequence[str], rows: Sequ
     panels = figure.subplots(1, len(tasks), squeeze=False, sharey=True)[0]
     places = {(one.task, one.row): one for one in found}
     for panel, task in zip(panels, tasks, strict=True):
+        panel.use_sticky_edges = False  # the ends of intervals are not those of the panel
         for number, row in enumerate(rows):
             one = places.get((task, row))
             if one is None:

@@ -118,9 +118,12 @@ class Episode:
         return frame
 
     def branch(self, number: int, asked: WhatIf) -> Episode:
-        """Another episode that goes on from a changed moment; what some do next is done in its first step."""
-        other = Episode(self.task, self.player, self.seed, self.seat)
-        other.open(self.changed(number, asked), np.array(self.frames[number]["returns"], float))
+        """Another episode: the same up to a moment, then changed. What some do next is done in its first step there."""
+        moment, told = self.changed(number, asked), self.frames[number]
+        earlier = self.moments[:number], self.looks[:number], self.frames[:number]
+        other = Episode(self.task, self.player, self.seed, self.seat, *earlier)
+        other.open(moment, np.array(told["returns"], float))
+        other.frames[-1]["reward"] = told["reward"]
         if asked.actions:
             other.step(asked.actions)
         return other

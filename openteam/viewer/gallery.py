@@ -19,7 +19,12 @@ def gallery_of(runs: list[Path]) -> dict[str, Any]:
     numbers = {run.resolve(): number for number, run in enumerate(runs)}
     return {
         "tasks": [
-            {"name": name, "splits": comparison.splits(name), "groups": [group_of(group, numbers) for group in groups]}
+            {
+                "name": groups[0].task.name,
+                "changes": groups[0].task.changes,
+                "splits": comparison.splits(name),
+                "groups": [group_of(group, numbers) for group in groups],
+            }
             for name, groups in comparison.tasks.items()
         ],
         "left_out": list(comparison.left_out),
@@ -29,7 +34,8 @@ def gallery_of(runs: list[Path]) -> dict[str, Any]:
 def group_of(group: Group, numbers: dict[Path, int]) -> dict[str, Any]:
     """An algorithm on a task: curves of every split, figures at its best checkpoint, and its runs."""
     return {
-        "name": group.shown,
+        "name": group.shown.replace(str(group.algorithm), group.algorithm.name, 1),
+        "changes": group.algorithm.changes,
         "steps": group.checkpoints,
         "curves": {split: curve_of(group, split) for split in group.splits},
         "best": {split: tidy(group.estimate(split, "best")) for split in group.splits},

@@ -30,14 +30,14 @@ LEARNER, TEAMMATE, GUARD, ATTACKER = "learner", "teammate", "guard", "attacker"
 
 
 def ground_of(world: Any) -> Scene:
-    """What never changes: the kind of ground, its width and height."""
+    """What never changes: the kind of ground, its width and height. An arena has a margin for those at its walls."""
     if type(world) in SCENES and isinstance(world, GridWorld):
         return {"kind": "grid", "width": world.size, "height": world.size}
     if isinstance(world, FortAttack):
-        arena = world.arena
+        arena, margin = world.arena, world.movement.radius
         return {
-            "kind": "arena", "width": 2 * arena.half_width, "height": 2 * arena.half_height,
-            "fort": arena.fort_radius, "muzzle": world.shooting.muzzle, "depth": world.shooting.depth,
+            "kind": "arena", "width": 2 * (arena.half_width + margin), "height": 2 * (arena.half_height + margin),
+            "margin": margin, "fort": arena.fort_radius, "muzzle": world.shooting.muzzle, "depth": world.shooting.depth,
             "half_angle": world.shooting.half_angle,
         }  # fmt: skip
     if isinstance(world, Drawable):
@@ -89,13 +89,14 @@ def navigation(world: Navigation, state: NavigationState) -> Scene:
 
 def fortattack(world: FortAttack, state: FortState) -> Scene:
     """Shots of the last step, those who fell, guards and attackers."""
-    arena, present = world.arena, np.asarray(state.present)
+    arena, present, margin = world.arena, np.asarray(state.present), world.movement.radius
     position, angle = np.asarray(state.position, float), np.asarray(state.angle, float)
     fired_from = position - world.movement.tick * np.asarray(state.velocity, float)
     roles = roles_of(world, len(present))
 
     def at(place: np.ndarray) -> list[float]:
-        return [round(float(place[0] + arena.half_width), 4), round(float(arena.half_height - place[1]), 4)]
+        east, south = place[0] + arena.half_width, arena.half_height - place[1]
+        return [round(float(east + margin), 4), round(float(south + margin), 4)]
 
     things: list[Scene] = [
         {"kind": "shot", "at": at(fired_from[slot]), "turn": -round(float(angle[slot]), 4), "role": roles[slot]}
@@ -157,7 +158,8 @@ def place_of(world: Any, state: Any, x: float, y: float, gone: Collection[int] =
     Agents that are ``gone`` from where they are in this state are not in the way.
     """
     if isinstance(world, FortAttack):
-        east, north = (x - world.arena.half_width, world.arena.half_height - y)
+        margin = world.movement.radius
+        east, north = x - margin - world.arena.half_width, world.arena.half_height - (y - margin)
         if abs(east) > world.arena.half_width or abs(north) > world.arena.half_height:
             raise UserError("That place is outside the arena. Choose one inside the walls.")
         return east, north

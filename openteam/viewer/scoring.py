@@ -66,7 +66,7 @@ def summary(played: Sequence[Episode]) -> dict[str, Any]:
         root = make_key(episode.seed)
         returns.append(returns_in_seat(task, player.policy, root, first, jnp.asarray(seat), types))
     others, own = np.mean(returns, 0), np.mean([episode.returns for episode in played], 0)
-    usual = player.name if seat == 0 else "whoever the pool drew"
+    usual = player.name if seat == 0 else "whoever would be there"
     names = ["you", usual, *task.pool.names]
     rows = [
         {"name": name, "seat": tidy(row[seat]), "learner": tidy(row[0])}

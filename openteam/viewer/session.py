@@ -50,13 +50,13 @@ class Session:
         yield self.opened(Episode.start(self.stage.task, self.stage.player, seed, seat))
 
     def opened(self, episode: Episode, origin: int | None = None) -> dict[str, Any]:
-        """Keep an episode and tell about it."""
+        """Keep an episode and tell about it; of one that goes on from another, what is new."""
         number = self.count
         self.episodes[number], self.count = episode, number + 1
         for old in list(self.episodes)[:-KEPT]:
             del self.episodes[old]
         about = {"id": number, "seed": episode.seed, "seat": episode.seat, "origin": origin}
-        return {"opened": about, "frames": episode.frames, "first": 0}
+        return {"opened": about, "frames": episode.frames[origin or 0 :], "first": origin or 0}
 
     def find(self, message: Message) -> Episode:
         """The episode that a message is about."""

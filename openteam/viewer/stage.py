@@ -8,6 +8,7 @@ from typing import Any
 from openteam.core.layout import Documented
 from openteam.core.policy import AbstractPolicy
 from openteam.task import Task
+from openteam.viewer.legends import legend_of
 from openteam.viewer.scenes import ground_of, roles_of
 from openteam.views.full import FullView
 from openteam.worlds.grid_drawing import letters
@@ -67,6 +68,7 @@ class Stage:
             "keys": keys_of(self.action_names),
             "types": [{"name": name, "what": what} for name, what in types_of(task)],
             "ground": ground_of(task.world),
+            "legend": legend_of(task.world),
             "partial": not isinstance(task.view, FullView),
         }
 

@@ -79,12 +79,10 @@ def until(page, condition):
 
 
 def values(page):
-    """The numbers beside the bars."""
     return [float(part.get_attribute("data-value")) for part in page.query_selector_all("#values [data-value]")]
 
 
 def shown(numbers):
-    """As the page writes them: four digits."""
     return pytest.approx(numbers, rel=1e-3, abs=1e-4)
 
 
@@ -98,12 +96,10 @@ def scrub(page, step):
 
 
 def pixels(page):
-    """The picture, to tell it from another."""
     return page.evaluate("document.getElementById('world').toDataURL()")
 
 
 def ground_point(page, x, y, size=5):
-    """Where a place of the ground is on the screen."""
     box = page.locator("#world").bounding_box()
     return box["x"] + x / size * box["width"], box["y"] + y / size * box["height"]
 
@@ -119,6 +115,7 @@ def test_a_page_shows_the_first_frame_with_the_learners_values_and_plays(watchin
     until(watching, f"document.body.dataset.at == {len(episode.frames) - 1}")
     assert pixels(watching) != before
     assert "The episode is over" in watching.inner_text("#now")
+    assert values(watching) == shown(episode.frames[-2]["why"]["values"])  # the last decision stays
 
 
 def test_steps_scrubbing_and_jumps_lead_to_frames_of_the_episode(watching, episode):
@@ -134,14 +131,11 @@ def test_steps_scrubbing_and_jumps_lead_to_frames_of_the_episode(watching, episo
     until(watching, f"document.body.dataset.at == {surprises[0]}")
     watching.get_by_role("button", name="reward", exact=True).click()
     rewarded = next((n for n, frame in enumerate(episode.frames) if n > surprises[0] and frame["reward"][0]), None)
-    if rewarded is None:
-        until(watching, "document.getElementById('message').innerText.startsWith('No reward')")
-    else:
-        until(watching, f"document.body.dataset.at == {rewarded}")
+    none = "document.getElementById('message').innerText.startsWith('No reward')"
+    until(watching, none if rewarded is None else f"document.body.dataset.at == {rewarded}")
 
 
 def wrongly_predicted(frame):
-    """Those who did not do what the learner thought likeliest."""
     predicted = frame["why"]["predicted"]
     return [slot for slot in frame["present"][1:] if int(np.argmax(predicted[slot])) != frame["actions"][slot]]
 
@@ -180,7 +174,11 @@ def test_what_if_shows_the_values_that_python_computes(watching, episode):
     watching.click("#branch")
     until(watching, "document.getElementById('episode').options.length == 2")
     assert "changed at step 1" in watching.inner_text("#episode option:checked")
+    assert at(watching) == 1  # what was before the change is still there
     assert watching.locator(f'#team [data-slot="{slot}"]').count() == 0
+    watching.keyboard.press("ArrowLeft")
+    until(watching, "document.body.dataset.at == 0")
+    assert watching.locator(f'#team [data-slot="{slot}"]').count() == 1
 
 
 def test_a_teammates_next_action_can_be_set_and_undone(watching, episode):
@@ -199,8 +197,8 @@ def test_adding_where_somebody_stands_is_refused_with_a_sentence_and_elsewhere_b
     x, y = episode.frames[0]["scene"]["agents"][0]["at"]
     watching.mouse.click(*ground_point(watching, x, y))
     until(watching, "document.getElementById('message').innerText.includes('taken')")
-    taken = [thing["at"] for part in episode.frames[0]["scene"].values() for thing in part]
-    free = next(n for n in range(5) if [n + 0.5, 0.5] not in taken)
+    taken = [thing["at"][0] for part in episode.frames[0]["scene"].values() for thing in part if thing["at"][1] == 0.5]
+    free = next(n for n in range(5) if n + 0.5 not in taken)
     watching.focus("#world")
     for key in ["ArrowUp"] * 5 + ["ArrowLeft"] * 5 + ["ArrowRight"] * free + ["Enter"]:
         watching.keyboard.press(key)
@@ -216,6 +214,8 @@ def test_a_person_plays_a_seat_with_keys_and_is_compared_with_the_others(watchin
     watching.click("#start")
     watching.wait_for_selector("#seat kbd")
     assert "↑" in watching.inner_text("#seat .keys")
+    assert "Your turn" in watching.inner_text("#now")
+    assert watching.locator("#predictions .done").count() == 0  # nobody's next action is told before one's own
     for _ in range(30):
         if watching.locator("#score").count() or "is over" in watching.inner_text("#seat .caption"):
             break
@@ -224,7 +224,7 @@ def test_a_person_plays_a_seat_with_keys_and_is_compared_with_the_others(watchin
         until(watching, f"document.body.dataset.frames != {before}")
     watching.wait_for_selector("#score", timeout=120_000)
     rows = watching.inner_text("#score")
-    assert all(name in rows for name in ("you", "whoever the pool drew", "H1", "H4"))
+    assert all(name in rows for name in ("you", "whoever would be there", "H1", "H4"))
     with watching.expect_download() as saved:
         watching.click("#save")
     assert b'id="recording"' in saved.value.path().read_bytes()
@@ -243,7 +243,7 @@ def test_two_runs_side_by_side_mark_where_they_decide_differently(watching, stag
     assert watching.locator("#other-world").is_visible()
 
 
-def test_a_file_opened_from_disk_shows_the_same_frame_and_the_same_numbers(page, watching, browser, runs, tmp_path):
+def test_a_file_opened_from_disk_shows_the_same_frame_and_the_same_numbers(page, watching, episode, runs, tmp_path):
     file = openteam.show(runs[0], seed=SEED).write(tmp_path / "x.html")
     scrub(watching, 1)
     live = values(watching), pixels(watching), watching.inner_text("#panels")
@@ -260,15 +260,18 @@ def test_a_file_opened_from_disk_shows_the_same_frame_and_the_same_numbers(page,
     page.keyboard.press("Delete")
     page.wait_for_selector("#changed:not([hidden])")
     assert values(page) != live[0]
+    best = int(page.get_attribute("#values .chosen", "data-action"))
+    assert episode.task.world.layout(1).actions[best] in page.inner_text("#now")
 
 
 def test_the_gallery_leads_to_a_checkpoint_and_names_are_only_text(page, place):
     page.goto(place.url)
     page.wait_for_selector("body[data-ready=yes]")
     assert page.locator("svg.chart").count() == 1
-    assert "2 ± " in page.inner_text("table")
-    page.get_by_role("link").first.click()
-    page.wait_for_selector("body[data-ready=yes]")
+    assert page.locator("nav.contents a").all_inner_texts() == ["tiny"]
+    assert "2.00 ± " in page.inner_text("table")
+    page.locator("table a").first.click()
+    page.wait_for_selector("#status[hidden]", state="attached")
     assert page.inner_text("#title") == "<img src=x onerror=boom()>/seed-0 on tiny"
     assert page.locator("img").count() == 0
 
@@ -277,6 +280,9 @@ def test_a_phone_shows_everything_without_scrolling_sideways_and_dark_is_dark(wa
     watching.set_viewport_size({"width": 390, "height": 844})
     until(watching, "document.getElementById('world').getBoundingClientRect().width < 390")
     assert watching.evaluate("document.documentElement.scrollWidth") <= 390
+    watching.locator("#team").scroll_into_view_if_needed()
+    for name in ("#world", "#play"):  # stay on the screen beside the last panel
+        assert 0 <= watching.locator(name).bounding_box()["y"] < 844
     light = watching.evaluate("getComputedStyle(document.body).backgroundColor")
     watching.click("#theme")
     assert watching.evaluate("getComputedStyle(document.body).backgroundColor") != light

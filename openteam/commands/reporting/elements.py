@@ -23,14 +23,9 @@ def text(value: object) -> str:
     return escape(str(value))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], sections: bool = False) -> str:
-    """Cells are whole ``td`` elements, or HTML to put into one. With sections, a line where the first cell changes."""
-    lines, before = [], None
-    for row in rows:
-        divides = sections and before is not None and row[0] != before
-        before = row[0]
-        cells = "".join(cell if cell.startswith("<td") else element("td", cell) for cell in row)
-        lines.append(element("tr", cells, class_="divides") if divides else element("tr", cells))
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are whole ``td`` elements, or HTML to put into one."""
+    lines = [element("tr", *(cell if cell.startswith("<td") else element("td", cell) for cell in row)) for row in rows]
     top = element("tr", *(element("th", text(name)) for name in head))
     return element("div", element("table", top, *lines), class_="wide")
 

@@ -47,19 +47,32 @@ def group_section(group: Group, page: Path) -> str:
     ]
     rows = [
         [text(run.config["seed"]), link_to(run.path, page), element("code", text(str(about.get("commit"))[:12])),
-         text(about.get("started", "")), element("code", text(command(about)))]
+         text(readable(about.get("started", ""))), element("code", text(command(about)))]
         for run, about in zip(group.runs, abouts, strict=True)
     ]  # fmt: skip
     config = json.dumps({name: group.runs[0].config[name] for name in ("task", "learner", "settings")}, indent=1)
-    return element(
-        "section",
-        element("h3", text(f"{group.algorithm.name} on {group.task.name}, {millions(group.steps)} steps")),
+    title = f"{group.algorithm.name} on {group.task.name}, {millions(group.steps)} steps, {len(group.runs)} runs"
+    behind = element(
+        "div",
         pairs(facts),
         table(["seed", "run", "commit", "started", "command"], rows),
         element("details", element("summary", "Complete configuration"), element("pre", text(config))),
-        class_="group",
         id=anchor(group),
+    )  # a link to what is inside opens it
+    return element(
+        "details", element("summary", element("b", text(title)), soft_changes(group)), behind, class_="group"
     )
+
+
+def readable(moment: object) -> str:
+    """``2026-11-16 04:00:16 UTC``."""
+    return str(moment).replace("T", " ").replace("Z", " UTC")
+
+
+def soft_changes(group: Group) -> str:
+    """In what the task and the algorithm differ from those of their names."""
+    changes = "; ".join(filter(None, (group.task.changes, group.algorithm.changes)))
+    return element("small", text(f"other settings than today's: {changes}")) if changes else ""
 
 
 def about_of(run: Reading) -> dict[str, Any]:

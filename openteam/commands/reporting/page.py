@@ -11,19 +11,35 @@ from pathlib import Path
 from typing import Any
 
 from openteam.analysis.aggregate import aggregates
-from openteam.analysis.compare import Comparison, compare
+from openteam.analysis.compare import Comparison, Group, compare, millions
 from openteam.analysis.evidence import Cell, Evidence, stored_evidence
 from openteam.analysis.targets import TARGETS, Target, row_title
 from openteam.commands.reporting.elements import element, pairs, picture, table, text
 from openteam.commands.reporting.groups import group_section, number_link, summary
 from openteam.commands.reproduction.tables import MISSING, caption_of, cells_of, theirs
 from openteam.commands.reproduction.writing import LIST
-from openteam.commands.sheets import RULES, counts, figure, paper_figure
+from openteam.commands.sheets import RULES, counts, figure, paper_caveat, paper_value
 from openteam.drawing.aggregates import draw_aggregates
 from openteam.drawing.compare_curves import draw_task
 from openteam.errors import UserError
 
 TABLES = ("full", "partial", "unseen")
+LEAD = (
+    "A learner acts in a team that it did not train with, whose members come and go without notice. Numbers are its "
+    "mean return: the sum of its rewards in an episode. More is better; how much there is to get differs from task to "
+    "task. Splits are conditions: train, what it learned in; larger, with larger teams; five, with teams that begin "
+    "with five; unseen, with teammates of types that it never met."
+)
+CURVES = (
+    "Mean return per episode on train while learning, over seeds. Thin lines are single seeds, bands 95 % intervals, "
+    "drawn where few lines share a picture. Circles: the paper's curves; those on grey stand for all its steps, which "
+    "are more than ours."
+)
+PAPERS = (
+    "The paper's: on train its published learning curve at the same step, below it how much it still explored "
+    "there (ε, or the temperature τ) and ours here; elsewhere its tables, after all its steps."
+)
+COUNTED = ("seeds", "episodes per split", "steps at best checkpoint")
 SECTIONS = {"tables": "The paper's tables", "figures": "Figures", "all": "All comparisons", "runs": "Runs"}
 
 
@@ -72,6 +88,7 @@ def heading(name: str) -> str:
 def opening(folder: Path, comparison: Comparison, made: dict[str, Any]) -> Iterator[str]:
     """Title, warning, contents, and what the runs have in common."""
     yield element("h1", text(f"Open ad hoc teamwork: runs in {folder}"))
+    yield element("p", LEAD)
     if made.get("note"):
         yield element("p", text(made["note"]), class_="warn")
     yield element("nav", *(element("a", text(title), href=f"#{name}") for name, title in SECTIONS.items()))
@@ -82,8 +99,8 @@ def opening(folder: Path, comparison: Comparison, made: dict[str, Any]) -> Itera
     yield element(
         "p",
         "Every number links to the runs behind it: their configuration, seeds, commit, machine and command. ± is half "
-        "the 95 % interval over seeds (Student's t). Bold is the highest mean of a column, whether or not intervals "
-        "overlap. What was not trained is missing, not zero.",
+        "the 95 % interval over seeds (Student's t), which two seeds make very wide and one does not have. Bold is the "
+        "highest mean of a column, whether or not intervals overlap. What was not trained is missing, not zero.",
         class_="caption",
     )
 
@@ -134,20 +151,29 @@ def stored_figures(folder: Path, made: dict[str, Any]) -> Iterator[str]:
 
 def drawn_figures(evidence: Evidence) -> Iterator[str]:
     """Learning curves of the paper's comparisons, and the aggregated figure, as far as there are runs."""
+    curves = list(drawn_curves(evidence))
+    if curves:
+        yield element("p", CURVES, class_="caption")
+        yield element("div", *curves, class_="pictures")
+    yield from drawn_aggregates(TARGETS["iqm"], evidence)
+
+
+def drawn_curves(evidence: Evidence) -> Iterator[str]:
+    """A picture per task of the paper's two comparisons."""
     for target in (TARGETS["full"], TARGETS["partial"]):
         for task in target.tasks:
             groups = [group for group in evidence.of(target) if group.task.name == task]
             if groups:
                 title = f"{target.title.replace('(testing)', '(training)')}: {task}"
                 yield picture(as_svg(draw_task(task, groups, ["train"])), ".svg", title)
-    yield from drawn_aggregates(TARGETS["iqm"], evidence)
 
 
 def drawn_aggregates(target: Target, evidence: Evidence) -> Iterator[str]:
     """The paper's figure of interquartile means."""
     found = list(aggregates(target, evidence))
     if found:
-        yield picture(as_svg(draw_aggregates(found, target.tasks, target.rows)), ".svg", target.title)
+        title = f"{target.title}: a line for the mean, a bar for its 95 % interval (bootstrap over seeds)"
+        yield picture(as_svg(draw_aggregates(found, target.tasks, target.rows)), ".svg", title)
 
 
 def as_svg(figure: Any) -> bytes:
@@ -158,18 +184,49 @@ def as_svg(figure: Any) -> bytes:
 
 
 def all_comparisons(comparison: Comparison) -> Iterator[str]:
-    """A table per task: every group on every split."""
+    """A table per task, a row per group with all its splits."""
+    yield element("p", text(f"Mean return per episode {RULES['best']}. {PAPERS}"), class_="caption")
     for task, groups in comparison.tasks.items():
-        yield element("h3", text(task))
-        rows = [
-            [text(split), text(group.shown), element("td", number_link(group, figure(*group.estimate(split, "best"))),
-             class_="number"), element("td", text(paper_figure(group, split, "best")), class_="paper"),
-             *(text(word) for word in counts(group, "best"))]
-            for split in comparison.splits(task) for group in groups if split in group.splits
-        ]  # fmt: skip
-        head = ["split", "algorithm", "return", "the paper's", "seeds", "episodes", "checkpoint / steps"]
-        yield table(head, rows, sections=True)
-    yield element("p", text(f"Mean return per episode {RULES['best']}."), class_="caption")
+        yield element("h3", text(groups[0].task.name))
+        if changes := groups[0].task.changes:
+            yield element("p", text(f"Other settings than today's {groups[0].task.name}: {changes}"), class_="caption")
+        columns = [
+            (split, name)
+            for split in comparison.splits(task)
+            for name in (split, "the paper's")
+            if name == split or any(paper_value(group, split, "best") for group in groups)
+        ]
+        head = ["algorithm", *(name for _, name in columns), *COUNTED]
+        yield table(head, [comparison_row(group, columns) for group in groups])
+
+
+def comparison_row(group: Group, columns: Sequence[tuple[str, str]]) -> list[str]:
+    """The algorithm, ours and the paper's return on every split, and what is behind ours."""
+    name = group.shown.replace(str(group.algorithm), group.algorithm.name, 1)
+    cells = [text(name) + small(group.algorithm.changes)]
+    cells += [ours(group, split) if split == name else papers(group, split) for split, name in columns]
+    seeds, episodes, _ = counts(group, "best")
+    chosen = f"{millions(group.chosen('best')[0])} of {millions(group.steps)}"
+    return [*cells, *(element("td", text(word), class_="number") for word in (seeds, episodes, chosen))]
+
+
+def ours(group: Group, split: str) -> str:
+    """Our return, which leads to its runs."""
+    if split not in group.splits:
+        return element("td", MISSING, class_="missing")
+    return element("td", number_link(group, figure(*group.estimate(split, "best"))), class_="number")
+
+
+def papers(group: Group, split: str) -> str:
+    """The paper's return, and how its exploration differs."""
+    found = paper_value(group, split, "best")
+    shown = text(figure(*found)) + small(paper_caveat(group, split, "best")) if found else "-"
+    return element("td", shown, class_="number paper")
+
+
+def small(words: str) -> str:
+    """A remark below a cell's content."""
+    return element("small", text(words)) if words else ""
 
 
 def left_out(comparison: Comparison) -> Iterator[str]:

@@ -13,7 +13,7 @@ const HELP =
 
 export class BeliefPanel {
   constructor() {
-    this.panel = new Panel("belief", "Who it believes is there", "Bars: how sure it is that each teammate exists. Pink rings in the picture: where it believes them to be.", HELP);
+    this.panel = new Panel("belief", "Who it believes is there", "How sure the learner is that each teammate is in the team now. Dashed pink rings in the picture: where it believes them to be.", HELP);
   }
 
   draw(frame) {
@@ -32,5 +32,5 @@ export class BeliefPanel {
 
 function truth(frame, slot) {
   if (!frame.present.includes(slot)) return " not there";
-  return frame.visible.includes(slot) ? " in sight" : " hidden";
+  return frame.visible.includes(slot) ? " in sight" : " out of sight";
 }

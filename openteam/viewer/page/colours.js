@@ -12,7 +12,18 @@ export function colourOf(slot, role, given) {
   return ROLES[role] ?? AGENTS[(slot - 1) % AGENTS.length];
 }
 
+// Letters that can be read on a colour such as #56b4e9.
+export function inkOn(colour) {
+  const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.28 ? "#10202f" : "#ffffff";
+}
+
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+// The same for lines, which must be seen on a dark ground too.
+export function divergingLine(strength) {
+  return `rgba(${css(strength >= 0 ? "plus" : "minus")}, ${0.15 + 0.7 * Math.min(1, Math.abs(strength))})`;
+}
 
 // From blue for negative over nothing to orange for positive; the strength is from -1 to 1.
 export function diverging(strength) {

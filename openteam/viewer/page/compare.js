@@ -48,14 +48,14 @@ export class Compare {
   draw() {
     if (!this.panel.show(state.mode === "compare")) return;
     if (!state.stage.rival) {
-      this.panel.caption.textContent = "To compare two runs on the same seeds: openteam watch RUN --against OTHER_RUN, or choose two in the gallery.";
+      this.panel.caption.textContent = state.stage.gallery ? "Nothing to compare with yet: choose two runs of the same task under “all runs”." : "Nothing to compare with yet. Start with: openteam watch RUN --against OTHER_RUN.";
       this.holder.hidden = true;
       return;
     }
-    this.panel.heading.textContent = state.stage.rival;
+    this.panel.heading.textContent = `Right run: ${state.stage.rival}`;
     const list = state.compared?.sides[1] ?? [];
     const frame = list[Math.min(state.at, list.length - 1)];
-    this.panel.caption.textContent = frame ? "The other run on the same seed. Golden dots: it would have acted otherwise in the left one's place." : "Playing…";
+    this.panel.caption.textContent = frame ? "Another learner on the same seed. Golden dots on the timeline: in the left one's place it would have acted otherwise." : "Playing…";
     if (!frame) return;
     this.world.draw(frame, { tallest: 330 });
     this.words.replaceChildren(...this.about(frame, list));
@@ -68,14 +68,14 @@ export class Compare {
     const next = differs.find((step) => step > state.at);
     const mine = sides[0][state.at]?.why?.action;
     const sentence = here === undefined ? "The left episode is over."
-      : here === mine ? `In the left one's place it would do the same now: ${names[here]}.`
-        : `In the left one's place it would do otherwise now: ${names[here]} instead of ${names[mine]}.`;
+      : here === mine ? `In the left one's place it would do the same now: “${names[here]}”.`
+        : `In the left one's place it would do “${names[here]}” now, not “${names[mine]}”.`;
     return [
       el("p", { class: "legend", id: "verdict", text: sentence }),
       el("p", { class: "legend", id: "totals", text: `Return of the learner: left ${short(sides[0].at(-1).returns[0])}, right ${short(list.at(-1).returns[0])}. Decisions differ in ${differs.length} of ${other.length} steps.` }),
       el("div", { class: "row small" }, button("Next difference", () => next !== undefined && go(next), { id: "next-difference", disabled: next === undefined }),
         button("Another seed", () => this.start(state.compared.seed + 1), { id: "another-seed" })),
-      frame.why ? valueTable(frame) : "",
+      ...(frame.why ? [el("h3", { text: "What it thinks its actions are worth" }), valueTable(frame)] : []),
     ];
   }
 }

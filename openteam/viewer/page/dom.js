@@ -36,9 +36,9 @@ export function fitted(canvas, width, height) {
 // Buttons and selects that are made once and then only told what is chosen.
 export const button = (text, click, more = {}) => el("button", { type: "button", text, onclick: click, ...more });
 
-export function select(label, options, chosen, change) {
+export function select(label, options, chosen, change, title) {
   const choices = options.map(([value, text]) => el("option", { value, text, selected: value === chosen }));
-  return el("label", { class: "select" }, label, " ", el("select", { onchange: (event) => change(event.target.value) }, choices));
+  return el("label", { class: "select", title }, label, " ", el("select", { onchange: (event) => change(event.target.value) }, choices));
 }
 
 export function checkbox(label, checked, change, title) {

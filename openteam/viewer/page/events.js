@@ -1,6 +1,7 @@
 // What happens in an episode: arrivals, departures, rewards, and predictions that turned out wrong.
 
 import { argmax } from "openteam/numbers.js";
+import { isTurn, state } from "openteam/state.js";
 
 export function joins(before, frame) {
   if (!before) return [];
@@ -12,17 +13,18 @@ export function leaves(before, frame) {
   return before.present.filter((slot) => !frame.present.includes(slot) || frame.visits[slot] !== before.visits[slot]);
 }
 
-// Others that the learner predicts: those who are there, seen or believed in, each with what it then did.
+// Others that the learner predicts: those who are there, seen or believed in, each with what it then did. With the truth
+// hidden only those in sight, or else the page would tell what the others did.
 export function predictions(frame) {
   const predicted = frame.why?.predicted;
   if (!predicted) return [];
-  const known = frame.why.belief ? frame.present : frame.visible;
+  const known = frame.why.belief && state.truth ? frame.present : frame.visible;
   return known
     .filter((slot) => slot > 0 && frame.present.includes(slot))
-    .map((slot) => ({ slot, probabilities: predicted[slot], did: frame.actions[slot], best: argmax(predicted[slot]) }));
+    .map((slot) => ({ slot, probabilities: predicted[slot], did: isTurn(frame) ? null : frame.actions[slot], best: argmax(predicted[slot]) }));
 }
 
-export const wrong = (frame) => predictions(frame).filter(({ did, best }) => did !== best);
+export const wrong = (frame) => predictions(frame).filter(({ did, best }) => did !== null && did !== best);
 
 // Those whom a page may show: with the truth hidden only whom the learner sees, which is told until the end.
 export const shownSlots = (frame, truth) => (truth || !frame.visible ? frame.present : frame.present.filter((slot) => slot === 0 || frame.visible.includes(slot)));
@@ -39,6 +41,7 @@ export function predictionScore(frames, at, slot = null) {
   let [count, right, likely] = [0, 0, 0];
   for (const frame of frames.slice(0, at + 1)) {
     for (const one of predictions(frame)) {
+      if (one.did === null) continue;
       if (slot !== null && (one.slot !== slot || frame.visits[slot] !== frames[at].visits[slot])) continue;
       count++;
       right += one.did === one.best;

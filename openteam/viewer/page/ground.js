@@ -26,24 +26,29 @@ function grid(pen, { width, height }, unit) {
   pen.stroke();
 }
 
-function arena(pen, { width, height, fort }, unit) {
-  pen.fillStyle = css("ground");
+// Its margin is for bodies at the walls.
+function arena(pen, { width, height, fort, margin = 0 }, unit) {
+  const edge = margin * unit;
+  const inside = [edge, edge, width * unit - 2 * edge, height * unit - 2 * edge];
+  pen.fillStyle = css("field");
   pen.fillRect(0, 0, width * unit, height * unit);
+  pen.fillStyle = css("ground");
+  pen.fillRect(...inside);
   pen.fillStyle = css("fort");
   pen.strokeStyle = "#6f93bd";
   pen.lineWidth = 2;
   pen.beginPath();
-  pen.arc((width / 2) * unit, 0, fort * unit, 0, Math.PI);
+  pen.arc((width / 2) * unit, edge, fort * unit, 0, Math.PI);
   pen.fill();
   pen.stroke();
   pen.fillStyle = css("ink");
   pen.font = `600 ${Math.max(10, 0.06 * unit)}px system-ui, sans-serif`;
   pen.textAlign = "center";
   pen.textBaseline = "top";
-  pen.fillText("fort", (width / 2) * unit, 4);
+  pen.fillText("fort", (width / 2) * unit, edge + 4);
   pen.strokeStyle = css("wall");
-  pen.lineWidth = 4;
-  pen.strokeRect(0, 0, width * unit, height * unit);
+  pen.lineWidth = 3;
+  pen.strokeRect(...inside);
 }
 
 function picture(pen, { width, height }, unit, scene, redraw) {

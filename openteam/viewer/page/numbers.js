@@ -8,6 +8,9 @@ export function short(value, digits = 3) {
 }
 
 export const fixed = (value, places = 2) => (value === null || value === undefined ? "–" : value.toFixed(places));
+// As many places as it takes to tell numbers of this size or spread apart, and numbers with them.
+export const placesFor = (size) => Math.max(0, Math.min(5, size ? 1 - Math.floor(Math.log10(size)) : 1));
+export const rounded = (value, places) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : fixed(value, places));
 export const percent = (share) => `${Math.round(100 * share)} %`;
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 export const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);

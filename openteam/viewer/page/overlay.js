@@ -1,8 +1,8 @@
 // Thoughts in the picture: what pairs are worth together, where hidden agents are believed to be, what is done next.
 
-import { css, diverging, GHOST, signOf } from "openteam/colours.js";
+import { css, divergingLine, GHOST, signOf } from "openteam/colours.js";
 import { pairScale } from "openteam/numbers.js";
-import { state } from "openteam/state.js";
+import { isTurn, state } from "openteam/state.js";
 
 // An arc between two agents, as wide as their pairwise utility is large: orange if it is positive, blue and dashed if not.
 export function drawArcs(pen, frame, agents, unit) {
@@ -15,7 +15,7 @@ export function drawArcs(pen, frame, agents, unit) {
       if (Math.abs(strength) < 0.05) continue;
       const [[x, y], [u, v]] = [one.at, other.at];
       const bend = 0.18;
-      pen.strokeStyle = diverging(strength);
+      pen.strokeStyle = divergingLine(strength);
       pen.lineWidth = 1 + 5 * Math.abs(strength);
       pen.setLineDash(strength < 0 ? [6, 4] : []);
       pen.beginPath();
@@ -27,29 +27,44 @@ export function drawArcs(pen, frame, agents, unit) {
   pen.setLineDash([]);
 }
 
-// A dashed ring wherever a teammate is believed to be, as opaque as it is likely.
+// A dashed ring wherever a teammate is believed to be, as opaque as it is likely; the likeliest has the teammate's letter.
 export function drawGhosts(pen, ghosts, unit) {
-  pen.strokeStyle = pen.fillStyle = GHOST;
+  pen.strokeStyle = GHOST;
   pen.lineWidth = 2.5;
-  pen.textAlign = "center";
-  pen.textBaseline = "middle";
-  pen.font = `600 ${Math.max(9, 0.3 * unit)}px system-ui, sans-serif`;
-  for (const [slot, x, y, likely] of ghosts) {
+  const likeliest = new Map();
+  for (const ghost of ghosts) {
+    const [slot, x, y, likely] = ghost;
+    if (likely > (likeliest.get(slot)?.[3] ?? 0)) likeliest.set(slot, ghost);
     pen.globalAlpha = Math.min(1, 0.12 + 0.88 * likely);
     pen.setLineDash([5, 4]);
     pen.beginPath();
     pen.arc(x * unit, y * unit, 0.45 * unit, 0, 2 * Math.PI);
     pen.stroke();
-    pen.setLineDash([]);
-    pen.globalAlpha *= 0.9;
-    pen.fillText(state.stage.names[slot], (x + 0.32) * unit, (y - 0.32) * unit);
   }
+  pen.setLineDash([]);
   pen.globalAlpha = 1;
+  for (const [slot, x, y] of likeliest.values()) {
+    const angle = (-slot * Math.PI) / 2 + Math.PI / 4; // another corner for each, for some are believed to be in one place
+    letter(pen, `${state.stage.names[slot]}?`, (x + 0.56 * Math.cos(angle)) * unit, (y + 0.56 * Math.sin(angle)) * unit, unit);
+  }
+}
+
+// Readable on whatever is below it.
+function letter(pen, text, x, y, unit) {
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.font = `700 ${Math.max(12, 0.36 * unit)}px system-ui, sans-serif`;
+  pen.lineWidth = 4;
+  pen.lineJoin = "round";
+  pen.strokeStyle = css("paper");
+  pen.strokeText(text, x, y);
+  pen.fillStyle = css("ghost");
+  pen.fillText(text, x, y);
 }
 
 // A small sign of everybody's next action, beside it.
 export function drawActions(pen, frame, agents, unit) {
-  if (!frame.actions) return;
+  if (!frame.actions || isTurn(frame)) return;
   const ground = state.stage.ground;
   for (const agent of agents) {
     const action = state.stage.actions[frame.actions[agent.slot]];

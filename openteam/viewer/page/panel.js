@@ -2,16 +2,22 @@
 
 import { el, find } from "openteam/dom.js";
 
+export const question = (title, text) => el("details", { class: "help", name: "help" },
+  el("summary", { text: "?", "aria-label": `About ${title}`, title: "What is this in the paper?" }),
+  el("p", { text }));
+
+// Escape closes whatever is explained.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") for (const open of document.querySelectorAll(".help[open]")) open.open = false;
+});
+
 export class Panel {
   constructor(id, title, caption, help) {
     this.body = el("div", { class: "body", id: `${id}-body` });
     this.caption = el("p", { class: "caption", text: caption });
     this.heading = el("h2", { text: title, id: `${id}-title` });
-    const question = el("details", { class: "help" },
-      el("summary", { text: "?", "aria-label": `About ${title}`, title: "What is this in the paper?" }),
-      el("p", { text: help }));
     this.node = el("section", { class: "panel", id, "aria-labelledby": `${id}-title` },
-      el("div", { class: "head" }, this.heading, question), this.caption, this.body);
+      el("div", { class: "head" }, this.heading, question(title, help)), this.caption, this.body);
     find("panels").append(this.node);
   }
 

@@ -1,14 +1,13 @@
 // Take a seat: keys act for one agent, and at the end you are compared with the types and the learner.
 
-import { signOf } from "openteam/colours.js";
 import { button, el, select } from "openteam/dom.js";
 import { short } from "openteam/numbers.js";
 import { Panel } from "openteam/panel.js";
 import { episode, frames, nameOf, roleOf, state, update } from "openteam/state.js";
 
 const HELP =
-  "Every row is who could have sat in your place on the same seeds: the same start, the same others, the same luck. " +
-  "Seat: what that agent was paid. Learner: what the learner was paid.";
+  "Every row is who could have acted in your place on the same seeds: the same start, the same others, the same luck. " +
+  "Its return: what that agent was paid. The types are Θ in the paper.";
 const WORDS = { " ": "Space", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
 
 export class Play {
@@ -99,16 +98,16 @@ export class Play {
 
   keys() {
     const keys = state.stage.actions.map((name, action) =>
-      button(`${signOf(name) === name ? "" : `${signOf(name)} `}${name}`, () => this.act(action), { "data-act": action }));
+      button(name, () => this.act(action), { "data-act": action }));
     keys.forEach((key, action) => key.prepend(el("kbd", { text: WORDS[state.stage.keys[action]] ?? state.stage.keys[action] }), " "));
     return el("div", { class: "row keys" }, keys);
   }
 }
 
 function scoreTable({ seat, episodes, rows }) {
-  const heads = ["in this seat", "return of the seat", "return of the learner"].map((text) => el("th", { text, scope: "col" }));
+  const heads = ["who acts here", "its return", "the learner's return"].map((text, at) => el("th", { text, scope: "col", class: at ? "right" : "" }));
   const body = [...rows].sort((one, other) => other.seat - one.seat).map((row) => el("tr", { class: row.name === "you" ? "selected" : "" },
-    el("th", { text: row.name, scope: "row" }), el("td", { class: "right", text: short(row.seat) }), el("td", { class: "right", text: short(row.learner) })));
-  return el("div", {}, el("p", { class: "legend", text: `${roleOf(seat)} ${nameOf(seat)}, mean over ${episodes} episode${episodes > 1 ? "s" : ""}:` }),
+    el("th", { text: row.name, scope: "row", title: state.stage.types.find((type) => type.name === row.name)?.what }), el("td", { class: "right", text: short(row.seat) }), el("td", { class: "right", text: short(row.learner) })));
+  return el("div", {}, el("p", { class: "legend", text: `You in the place of ${roleOf(seat)} ${nameOf(seat)}, beside everybody else who could act there: mean over ${episodes} episode${episodes > 1 ? "s" : ""} from the same seeds. ${state.stage.types.at(0).name}, … are the types of teammates.` }),
     el("table", { class: "team", id: "score" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)));
 }

@@ -2,7 +2,7 @@
 
 import { colourOf, signOf } from "openteam/colours.js";
 import { el } from "openteam/dom.js";
-import { predictionScore, predictions, shownSlots } from "openteam/events.js";
+import { predictionScore, predictions } from "openteam/events.js";
 import { fixed, percent } from "openteam/numbers.js";
 import { Panel } from "openteam/panel.js";
 import { frames, nameOf, roleOf, state, typeOf, update } from "openteam/state.js";
@@ -10,6 +10,8 @@ import { frames, nameOf, roleOf, state, typeOf, update } from "openteam/state.js
 const HELP =
   "q(a₋ᵢ | H), the agent model of the paper: the probability of everybody's next action, given all that was seen of them. " +
   "Columns are actions. The framed one is what the agent then did.";
+
+const SHORT = { none: "none", stay: "stay" }; // words that fit and say more than their sign
 
 export class Predictions {
   // set is called with a slot and an action that it should do next in a what if.
@@ -19,14 +21,14 @@ export class Predictions {
   }
 
   draw(frame) {
-    const told = predictions(frame).filter(({ slot }) => shownSlots(frame, state.truth).includes(slot));
+    const told = predictions(frame);
     if (!this.panel.show(Boolean(frame.why?.predicted))) return;
     this.panel.caption.textContent =
-      "The taller the column, the likelier the action. Framed: what it did next." + (this.set ? " Click one to ask: what if it did that?" : "");
-    const head = el("tr", {}, el("td"), state.stage.actions.map((name) => el("th", { text: signOf(name), title: name, scope: "col" })), el("th", { text: "right" }));
+      "The fuller a box, the likelier the action. Framed: what the agent then did." + (this.set ? " Click a box to ask: what if it did that?" : "");
+    const head = el("tr", {}, el("td"), state.stage.actions.map((name) => el("th", { text: SHORT[name] ?? signOf(name), title: name, scope: "col" })), el("th", { text: "correct", title: "How often the likeliest action was the one that followed" }));
     const rows = told.map((one) => this.row(frame, one));
     const empty = told.length ? null : el("p", { class: "legend", text: "The learner sees nobody else now." });
-    this.panel.body.replaceChildren(el("table", { class: "predictions" }, el("thead", {}, head), el("tbody", {}, rows)), ...(empty ? [empty] : []), score());
+    this.panel.body.replaceChildren(empty ?? el("table", { class: "predictions" }, el("thead", {}, head), el("tbody", {}, rows)), score());
   }
 
   row(frame, one) {
@@ -53,7 +55,7 @@ export const dot = (slot) => el("i", { class: `dot ${roleOf(slot)}`, style: { ba
 function score() {
   const all = predictionScore(frames(), state.at);
   const text = all.count
-    ? `So far its likeliest guess was right ${all.right} of ${all.count} times (${percent(all.right / all.count)}); what happened had probability ${fixed(all.likely)} on average.`
+    ? `So far its likeliest guess was right ${all.right} of ${all.count} times (${percent(all.right / all.count)}). On average it gave what followed a probability of ${fixed(all.likely)}; blind guessing gives ${fixed(1 / state.stage.actions.length)}.`
     : "Nobody to predict so far.";
   return el("p", { class: "legend", id: "prediction-score", text });
 }

@@ -1,6 +1,6 @@
 // Agents and things, each around (0, 0) with radius 1.
 
-import { colourOf, css, GOLD } from "openteam/colours.js";
+import { colourOf, css, GOLD, inkOn } from "openteam/colours.js";
 
 const disc = (pen, x, y, radius) => {
   pen.beginPath();
@@ -117,7 +117,7 @@ export function drawAgent(pen, agent, label) {
     pen.fill();
   }
   if (agent.turn !== undefined) heading(pen, agent.turn, colour);
-  write(pen, label, agent.turn === undefined ? 1.05 : 1.25, "#ffffff");
+  write(pen, label, agent.turn === undefined ? 1.05 : 1.25, inkOn(colour));
   if (agent.text) badge(pen, agent.text);
 }
 

@@ -48,6 +48,9 @@ export function go(at) {
   if (to !== state.at || state.changes.length) update({ at: to, changes: [], asked: null });
 }
 
+// A person's turn: nobody's next action is told before the person has chosen one.
+export const isTurn = (frame) => state.mode === "play" && (episode()?.seat ?? null) !== null && !frame.over && frame.step === frames().at(-1).step;
+
 export const nameOf = (slot) => state.stage.names[slot];
 export const roleOf = (slot) => state.stage.roles[slot];
 export const typeOf = (frame, slot) => state.stage.types[frame.types[slot]]?.name ?? "";

@@ -13,7 +13,7 @@ const HELP =
 
 export class Team {
   constructor() {
-    this.panel = new Panel("team", "Who is here", "Click a row to select an agent.", HELP);
+    this.panel = new Panel("team", "Who is here", "Everybody in the team now, and the reward that each got so far. Click a name to select an agent.", HELP);
   }
 
   draw(frame) {
@@ -25,10 +25,10 @@ export class Team {
       return el("tr", { class: slot === state.selected ? "selected" : "", "data-slot": slot },
         el("th", { scope: "row" }, name),
         el("td", { text: `step ${since(frames(), state.at, slot)}` }),
-        el("td", { text: slot === 0 ? "" : state.types ? typeOf(frame, slot) : "hidden", title: state.types && slot ? type?.what : "" }),
+        el("td", { text: slot === 0 ? "–" : state.types ? typeOf(frame, slot) : "hidden", title: state.types && slot ? type?.what : "" }),
         el("td", { class: "right", text: short(frame.returns[slot]) }));
     });
-    const heads = ["agent", "here since", "true type", "return"].map((text) => el("th", { text, scope: "col" }));
+    const heads = ["agent", "here since", "true type", "return so far"].map((text) => el("th", { text, scope: "col" }));
     this.panel.body.replaceChildren(el("table", { class: "team" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)),
       about(frame));
   }
@@ -36,7 +36,7 @@ export class Team {
 
 function about(frame) {
   const slot = state.selected;
-  if (!state.types || slot === 0 || !frame.present.includes(slot)) return "";
+  if (!state.types || slot === 0 || !shownSlots(frame, state.truth).includes(slot)) return "";
   const type = state.stage.types[frame.types[slot]];
   return el("p", { class: "legend", text: type?.what ? `${type.name}: ${type.what}` : "" });
 }

@@ -17,19 +17,18 @@ export class Transport {
     this.strip = el("canvas", { id: "timeline", title: "Click to go there" });
     this.strip.addEventListener("pointerdown", (event) => this.drag(event));
     this.strip.addEventListener("pointermove", (event) => event.buttons && this.drag(event));
+    this.key = el("p", { class: "key" });
     this.episodes = el("select", { id: "episode", "aria-label": "Episode", onchange: () => this.choose() });
-    const steps = [["|◀", 0, "To the start"], ["◀", -1, "One step back"], ["▶|", 1, "One step on"]];
+    const steps = [["|◀", 0, "To the start"], ["‹ 1", -1, "One step back"], ["1 ›", 1, "One step on"]];
     find("transport").replaceChildren(
-      el("div", { class: "row" },
+      el("div", { class: "row" }, el("div", { class: "row", id: "playing" },
         this.play,
         steps.map(([text, by, title]) => button(text, () => this.pauseAt(by ? state.at + by : 0), { title, "aria-label": title })),
-        select("Speed", SPEEDS.map((speed) => [String(speed), `${speed}/s`]), String(state.speed), (speed) => update({ speed: Number(speed) })),
-        this.episodes,
-        fresh && button("New episode", fresh, { id: "fresh" }),
-      ),
+        select("Speed", SPEEDS.map((speed) => [String(speed), `${speed}/s`]), String(state.speed), (speed) => update({ speed: Number(speed) }), "Steps per second"),
+      ), el("div", { class: "row" }, this.episodes, fresh && button("New episode", fresh, { id: "fresh" }))),
       el("div", { class: "strip" }, this.strip, this.scrub),
-      el("p", { class: "key", text: "Lanes: who is here; a pale edge is an arrival. ▲ reward, ▼ penalty. Grey ticks: a prediction was wrong." }),
-      el("div", { class: "row small" }, "Next ", kinds.map((kind) => button(kind, () => this.jump(kind)))),
+      this.key,
+      el("div", { class: "row small" }, "Go to the next ", kinds.map((kind) => button(kind, () => this.jump(kind)))),
     );
     this.last = performance.now();
     requestAnimationFrame((now) => this.tick(now));
@@ -77,8 +76,15 @@ export class Transport {
     const options = state.episodes.map((one, number) =>
       el("option", { value: number, text: label(one), selected: one === episode() }));
     this.episodes.replaceChildren(...options);
+    this.key.textContent = keyOf();
     drawTimeline(this.strip);
   }
+}
+
+function keyOf() {
+  const predicts = frames().some((frame) => frame.why?.predicted);
+  return ["Lanes: who is in the team; a pale edge is an arrival, an end a departure. ▲ the learner is rewarded, ▼ it pays.",
+    predicts && "Grey: it predicted somebody wrongly.", state.mode === "compare" && "Golden dots: the two runs decide differently."].filter(Boolean).join(" ");
 }
 
 function label(one) {

@@ -1,6 +1,6 @@
 // What kind of agent the learner takes everybody for: nearby dots are agents that it takes to be alike.
 
-import { colourOf, GOLD } from "openteam/colours.js";
+import { colourOf, GOLD, inkOn } from "openteam/colours.js";
 import { svg } from "openteam/dom.js";
 import { Panel } from "openteam/panel.js";
 import { Projection } from "openteam/projection.js";
@@ -13,7 +13,7 @@ const HELP =
 
 export class Types {
   constructor() {
-    this.panel = new Panel("types", "Whom it takes them for", "Dots close together: agents that the learner takes to be alike. Tails: the last steps.", HELP);
+    this.panel = new Panel("types", "Whom it takes them for", "Dots close together: agents that seem to it to behave alike. Tails: where a dot was in the last steps. The directions have no unit.", HELP);
     this.projection = null;
     this.owner = null;
   }
@@ -53,7 +53,7 @@ function mark(frame, slot, list, place) {
     svg("title", { text: words }),
     svg("polyline", { points: [...trail, [x, y]].map((point) => point.join(",")).join(" "), stroke: slot ? colour : GOLD, class: "trail" }),
     svg("circle", { cx: x, cy: y, r: chosen ? 10 : 8, fill: colour, class: chosen ? "chosen" : slot ? "" : "learner" }),
-    svg("text", { x, y: y + 3.5, class: "letter", text: nameOf(slot) }),
+    svg("text", { x, y: y + 3.5, class: "letter", fill: inkOn(colour), text: nameOf(slot) }),
     state.types && slot > 0 && svg("text", { x, y: y > 30 ? y - 12 : y + 20, class: "type", "text-anchor": x < 60 ? "start" : x > WIDE - 60 ? "end" : "middle", text: typeOf(frame, slot) }));
 }
 

@@ -8,7 +8,8 @@ import { Pairs } from "openteam/pairs.js";
 import { Play } from "openteam/play.js";
 import { Predictions } from "openteam/predictions.js";
 import { recorded, Server } from "openteam/source.js";
-import { episode, frames, go, nameOf, onChange, shownFrame, state, trueFrame, update } from "openteam/state.js";
+import { question } from "openteam/panel.js";
+import { episode, frames, go, isTurn, nameOf, onChange, shownFrame, state, trueFrame, update } from "openteam/state.js";
 import { Team } from "openteam/team.js";
 import { startTheme } from "openteam/theme.js";
 import { Transport } from "openteam/transport.js";
@@ -18,6 +19,9 @@ import { WhatIf } from "openteam/whatif.js";
 import { World } from "openteam/world.js";
 
 const SCHEMA = 1;
+const HELP =
+  "Open ad hoc teamwork: the learner i acts in a team −i that it did not train with and that changes without notice. The picture is the " +
+  "state s; signs are the joint action a. Arcs are the pairwise utilities Qⱼₖ, rings the belief b.";
 const CHUNK = 32; // frames that are asked for at once
 const STATES = {
   starting: "Starting…",
@@ -39,11 +43,12 @@ function added(one, answer) {
   update({});
 }
 
-function opened(answer) {
-  const one = { ...answer.opened, frames: [] };
+// Another episode; one that goes on from another one has its earlier frames.
+function opened(answer, earlier = []) {
+  const one = { ...answer.opened, frames: earlier };
   added(one, answer);
   const episodes = [...state.episodes, one];
-  update({ episodes, current: episodes.length - 1, at: 0, changes: [], asked: null, score: null });
+  update({ episodes, current: episodes.length - 1, at: answer.first, changes: [], asked: null, score: null });
 }
 
 // More frames of the current episode, if they are not on their way already; not of one that is over or that a person plays.
@@ -86,10 +91,17 @@ function build(stage) {
   if (server) parts.compare = new Compare({ ask, fail, redraw });
   parts.panels = [new Values(), new Predictions(server && ((slot, action) => whatif.setAction(slot, action))), new Pairs(), new Types(), new BeliefPanel(), new Team()];
   header(stage);
+  find("legend").replaceChildren(el("p", { class: "caption", text: legend(stage) }), question("the picture", HELP));
   find("status").hidden = true;
   onChange(draw);
   new ResizeObserver(redraw).observe(document.body);
   return null;
+}
+
+// What the picture shows.
+function legend(stage) {
+  const seen = stage.partial ? " Bright: what the learner sees." : "";
+  return `${stage.legend ?? ""} Signs: next actions.${seen}`.trim();
 }
 
 function header(stage) {
@@ -102,7 +114,7 @@ function header(stage) {
   };
   if (server) {
     find("choices").replaceChildren(
-      ...[stage.splits.length > 1 && select("split", stage.splits.map((name) => [name, name]), stage.split, (name) => choose("split", name)),
+      ...[stage.splits.length > 1 && select("split", stage.splits.map((name) => [name, name]), stage.split, (name) => choose("split", name), "The condition: which teammates there are, how many, and how they come and go. It learned on train."),
         stage.steps.length > 1 && select("checkpoint", stage.steps.map((step) => [String(step), step.toLocaleString("en")]), String(stage.step), (step) => choose("step", step)),
       ].filter(Boolean));
     const modes = { watch: "Watch", play: "Play along", compare: "Compare" };
@@ -110,9 +122,10 @@ function header(stage) {
     if (stage.gallery) find("choices").prepend(el("a", { href: "gallery", text: "← all runs" }));
   } else find("choices").textContent = `${stage.split}, recorded`;
   find("switches").replaceChildren(
+    el("span", { text: "Show:" }),
     checkbox("true types", state.types, (types) => update({ types }), "Show of which type everybody really is; the learner does not know"),
-    ...(stage.partial ? [checkbox("out of sight", state.truth, (truth) => update({ truth }), "Show what the learner cannot see")] : []),
-    checkbox("arcs", state.arcs, (arcs) => update({ arcs }), "Show in the picture what pairs are worth together"),
+    ...(stage.partial ? [checkbox("what is out of sight", state.truth, (truth) => update({ truth }), "Show what the learner cannot see")] : []),
+    checkbox("arcs of pairs", state.arcs, (arcs) => update({ arcs }), "Show in the picture what pairs are worth together"),
     startTheme(() => update({})));
 }
 
@@ -127,17 +140,19 @@ function draw() {
   parts.transport.draw();
   parts.whatif.draw();
   parts.play?.draw();
-  for (const panel of parts.panels) panel.draw(frame, state.asked && trueFrame());
+  const decided = frame.over ? frames()[state.at - 1] ?? frame : frame; // in the end nobody decides; the last decision stays
+  for (const panel of parts.panels) panel.draw(panel instanceof Team ? frame : decided, state.asked && trueFrame());
+  find("panels").classList.toggle("past", decided !== frame);
   parts.compare?.draw();
   find("now").textContent = sentence(frame);
 }
 
 function sentence(frame) {
-  const reward = frame.reward[0] ? `, reward ${frame.reward[0] > 0 ? "+" : ""}${Number(frame.reward[0].toPrecision(3))}` : "";
-  const next = frame.why ? `. The learner ${nameOf(0)} chooses “${state.stage.actions[frame.actions[0]]}”` : "";
+  const reward = frame.reward[0] ? ` (${frame.reward[0] > 0 ? "+" : ""}${Number(frame.reward[0].toPrecision(3))} now)` : "";
+  const next = isTurn(frame) ? " Your turn." : frame.why ? ` The learner ${nameOf(0)} chooses “${state.stage.actions[frame.actions[0]]}”.` : "";
   const others = shownSlots(frame, state.truth).length - 1;
-  const over = frame.over ? ". The episode is over" : "";
-  return `Step ${frame.step} of ${state.stage.horizon}: return so far ${Number(frame.returns[0].toPrecision(4))}${reward}, ${others} other${others === 1 ? "" : "s"} ${state.truth ? "here" : "in sight"}${next}${over}.`;
+  const over = frame.over ? " The episode is over; pale panels show the last decision." : "";
+  return `Step ${frame.step} of at most ${state.stage.horizon}. Return so far ${Number(frame.returns[0].toPrecision(4))}${reward}. ${others} other${others === 1 ? "" : "s"} ${state.truth ? "here" : "in sight"}.${next}${over}`;
 }
 
 document.addEventListener("keydown", (event) => {

@@ -1,11 +1,12 @@
 // What if somebody were not here, or elsewhere, or did something else? The learner's values follow at once.
 
 import { button, el, find, select } from "openteam/dom.js";
-import { episode, nameOf, roleOf, shownFrame, state, trueFrame, update } from "openteam/state.js";
+import { argmax } from "openteam/numbers.js";
+import { episode, frames, nameOf, roleOf, shownFrame, state, trueFrame, update } from "openteam/state.js";
 
 const TOOLS = { select: "Select", remove: "Remove", add: "Add", move: "Move" };
 const HINTS = {
-  select: "Click an agent to look at it.",
+  select: "Click an agent to select it.",
   remove: "Click an agent to take it out.",
   add: "Click a free place to put somebody there; or arrow keys and Enter in the picture.",
   move: "Drag an agent to another place; or select it and use arrow keys in the picture.",
@@ -134,15 +135,18 @@ export class WhatIf {
   recordedAnswer([{ remove }]) {
     const frame = trueFrame();
     const values = frame.without?.[remove];
-    const why = { ...frame.why, [frame.why.values ? "values" : "probabilities"]: values, action: values.indexOf(Math.max(...values)) };
+    const action = argmax(values);
+    const why = { ...frame.why, [frame.why.values ? "values" : "probabilities"]: values, action };
     for (const part of ["singular_share", "pairwise_share", "pair_means", "predicted", "type_vectors", "belief"]) delete why[part];
     const scene = { ...frame.scene, agents: frame.scene.agents.filter((agent) => agent.slot !== remove) };
-    return { ...frame, scene, why, present: frame.present.filter((slot) => slot !== remove) };
+    return { ...frame, scene, why, actions: [action, ...frame.actions.slice(1)], present: frame.present.filter((slot) => slot !== remove) };
   }
 
   async branch() {
     try {
-      this.opened(await this.ask({ do: "branch", episode: episode().id, frame: state.at, changes: state.changes }));
+      const earlier = frames().slice(0, state.at);
+      this.opened(await this.ask({ do: "branch", episode: episode().id, frame: state.at, changes: state.changes }), earlier);
+      this.world.cursor = null;
     } catch (error) {
       this.fail(error.message);
     }
@@ -153,7 +157,8 @@ export class WhatIf {
     this.world.canvas.style.touchAction = state.tool === "move" ? "none" : "";
     this.kinds.hidden = state.tool !== "add";
     this.hint.textContent = HINTS[state.tool];
-    this.list.textContent = state.changes.length ? `Now: ${state.changes.map(words).join("; ")}.` : "";
+    const kept = this.ask ? "" : " A recording keeps only the values.";
+    this.list.textContent = state.changes.length ? `Now: ${state.changes.map(words).join("; ")}.${kept}` : "";
     find("changed").hidden = !state.changes.length;
   }
 }

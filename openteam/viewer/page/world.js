@@ -9,6 +9,9 @@ import { nameOf, state } from "openteam/state.js";
 
 const THING = 0.36; // radius of a thing on a grid, in cells
 
+// Controls fit below the picture; on a phone it stays on the screen while panels go by under it.
+const tallest = () => (window.innerWidth > 860 ? Math.max(300, window.innerHeight - 388) : Math.max(260, 0.42 * window.innerHeight));
+
 export class World {
   constructor(canvas, redraw) {
     this.canvas = canvas;
@@ -21,7 +24,7 @@ export class World {
   draw(frame, others = {}) {
     const { ground } = state.stage;
     const box = this.canvas.parentElement.getBoundingClientRect();
-    const wide = Math.max(120, Math.min(box.width, ((others.tallest ?? Math.max(300, window.innerHeight - 350)) * ground.width) / ground.height));
+    const wide = Math.max(120, Math.min(box.width, ((others.tallest ?? tallest()) * ground.width) / ground.height));
     this.unit = wide / ground.width;
     const pen = fitted(this.canvas, wide, ground.height * this.unit);
     const { scene } = frame;
