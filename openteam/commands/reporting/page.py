@@ -16,6 +16,7 @@ from openteam.analysis.evidence import Cell, Evidence, stored_evidence
 from openteam.analysis.targets import TARGETS, Target, row_title
 from openteam.commands.reporting.elements import element, pairs, picture, table, text
 from openteam.commands.reporting.groups import group_section, number_link, summary
+from openteam.commands.reproduction.findings import findings_sheet
 from openteam.commands.reproduction.tables import MISSING, caption_of, cells_of, theirs
 from openteam.commands.reproduction.writing import LIST
 from openteam.commands.sheets import RULES, counts, figure, paper_caveat, paper_value
@@ -115,8 +116,19 @@ def paper_tables(evidence: Evidence) -> Iterator[str]:
         best = [max(found, default=math.nan) for found in columns(rows)]
         yield table(head, (paper_row(row, best) for row in rows))
         yield element("p", text(caption_of(target, evidence)), class_="caption")
+        yield from findings(target, evidence)
     if not shown:
         yield element("p", "None of these runs belongs to a table of the paper.", class_="soft")
+
+
+def findings(target: Target, evidence: Evidence) -> Iterator[str]:
+    """What the paper concludes from a table, and what these runs say of it."""
+    sheet = findings_sheet(target, evidence)
+    if sheet is not None:
+        rows = [[text(says), *(element("td", text(cell), class_="number") for cell in cells)]
+                for says, *cells in sheet.rows]  # fmt: skip
+        yield table(sheet.head, rows)
+        yield element("p", text(sheet.caption), class_="caption")
 
 
 def columns(rows: Sequence[Sequence[Cell]]) -> list[list[float]]:
