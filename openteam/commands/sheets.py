@@ -116,7 +116,8 @@ def seed_count(seeds: int) -> str:
 
 
 def figure(mean: float, half: float) -> str:
-    """``2.49 ± 0.08``."""
+    """``2.49 ± 0.08``, and never ``-0.00``."""
+    mean = round(mean, 2) + 0.0
     return f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ± {half:.2f}"
 
 

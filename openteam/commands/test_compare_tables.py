@@ -12,6 +12,7 @@ from openteam.analysis.compare import compare
 from openteam.analysis.marl_eval import marl_eval_data
 from openteam.analysis.wall_clock import time_task
 from openteam.cli import run
+from openteam.commands.sheets import figure
 from openteam.commands.test_compare import GPL_Q, GPL_SPI, make_run, write_checkpoint
 from openteam.errors import UserError
 from openteam.storage.config import to_json
@@ -167,3 +168,8 @@ def test_a_mistake_gets_one_sentence(tmp_path, monkeypatch, capsys, words, sente
     make_run(tmp_path / "run", flat(1), flat(1))
     assert run(["compare", "run", *words]) == 2
     assert sentence in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_mean_that_rounds_to_zero_has_no_sign():
+    assert figure(-0.004, 0.1) == "0.00 ± 0.10"
+    assert figure(-0.006, float("nan")) == "-0.01"
