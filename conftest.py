@@ -1,6 +1,7 @@
 """Every test runs with shapes checked, keys checked for reuse, and one thread per process.
 
-Nearly all of them compile for longer than they run, so XLA is told to hurry. What runs for long says so itself.
+Nearly all of them compile for longer than they run, so XLA is told to hurry, here and in commands that tests give.
+What runs for long says so itself.
 """
 
 import os
@@ -8,9 +9,10 @@ import os
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false "
-    "--xla_cpu_parallel_codegen_split_count=1",
+    "--xla_cpu_parallel_codegen_split_count=1 --xla_cpu_opt_preset=FAST_COMPILE",
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("OPENTEAM_COMPILE", "quickest")
 
 from jaxtyping import install_import_hook
 

@@ -25,10 +25,9 @@ from openteam.analysis.compare import compare, read_run
 from openteam.analysis.reconstruction import logged
 from openteam.cli import run
 from openteam.commands import record
-from openteam.compile_cache import once_jit
 from openteam.errors import UserError
 from openteam.probes import remember_teammate
-from openteam.rollout import belief_scores, episodes
+from openteam.rollout import episodes
 from openteam.storage import policies, run_folder
 from openteam.storage.archive import archive
 from openteam.storage.columns import COLUMNS
@@ -40,7 +39,7 @@ from openteam.storage.run_folder import RunFolder
 from openteam.storage.seal import SEAL, sealed
 from openteam.training import program, spec
 from openteam.training.driver import Progress, create_run, run_folders
-from openteam.training.loop import advance, start_carry
+from openteam.training.loop import start_carry
 from openteam.training.program import Program
 from openteam.training.settings import Settings
 
@@ -94,11 +93,7 @@ def stop_in_the_middle(progress: Progress) -> None:
 def runs(tmp_path_factory) -> Iterator[Runs]:
     runs = Runs(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch, jax.debug_key_reuse(False):  # compiling costs more than running here
-        play = once_jit(inspect.unwrap(episodes.play))
-        patch.setattr(episodes, "play", play)
-        patch.setattr(belief_scores, "play", play)
         patch.setattr(program, "start_one", inspect.unwrap(start_carry))
-        patch.setattr(program, "advance_one", once_jit(advance))
         runs.make()
     return runs
 

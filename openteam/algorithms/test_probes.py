@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Int
 from openteam.algorithms import GPL
 from openteam.algorithms.gpl import team_of, value_of
 from openteam.algorithms.test_gpl import CONTROLS, EitherControl, number
-from openteam.compile_cache import once_jit, quick_jit
+from openteam.compile_cache import QUICK_TO_COMPILE, once_jit
 from openteam.core import random
 from openteam.core.learner import TrainState
 from openteam.models.agent import AgentModelSizes
@@ -130,7 +130,8 @@ def solved(name: str, controls: tuple[int, ...]) -> Played:
         k_begin, k_learn = (jax.random.split(random.key(n), (len(PROBES), len(controls))) for n in range(2))
         cases = jnp.arange(len(PROBES)), jnp.array(controls)
         carry = once_jit(jax.vmap(jax.vmap(begin, (None, 0, 0)), (0, None, 0)))(*cases, k_begin)
-        return quick_jit(jax.vmap(jax.vmap(learn, (None, 0, 0, 0)), (0, None, 0, 0)))(*cases, k_learn, carry)
+        learn_all = jax.vmap(jax.vmap(learn, (None, 0, 0, 0)), (0, None, 0, 0))
+        return eqx.filter_jit(learn_all, compiler_options=QUICK_TO_COMPILE)(*cases, k_learn, carry)
 
 
 @pytest.fixture(params=CASES)

@@ -1,6 +1,5 @@
 """A deployed agent: mistakes, memory, growth, seeds and threads."""
 
-import inspect
 import threading
 
 import jax
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 
 import openteam
-from openteam.compile_cache import once_jit
 from openteam.core import random
 from openteam.deploy.agent import Agent
 from openteam.deploy.conftest import FULL, PARTIAL, new_policy, small
@@ -234,9 +232,8 @@ def test_several_threads_share_one_agent_and_each_has_its_own(policy):
 
 def test_whole_episodes_of_an_evaluation_are_decided_alike(policy):
     """By the very program that evaluates."""
-    program = once_jit(inspect.unwrap(play))
     keep = lambda step: (step.view, step.env.visits, step.decision.action)  # noqa: E731
-    played = jax.device_get(program(FULL, policy, random.key(0), 2, keep))
+    played = jax.device_get(play(FULL, policy, random.key(0), 2, keep))
     views, visits, actions = played.kept
     agent = Agent(policy, FULL)
     for episode, length in enumerate(played.lengths):

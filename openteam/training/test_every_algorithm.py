@@ -11,18 +11,14 @@ import pytest
 import openteam
 from openteam.algorithms.presets import ALGORITHMS, preset
 from openteam.algorithms.task_kind import kind_of
-from openteam.compile_cache import once_jit
 from openteam.core.learner import AbstractLearner
-from openteam.rollout import episodes
 from openteam.storage.checkpoint import read_header
 from openteam.storage.run_folder import ROW_FILES, RunFolder
 from openteam.training import program
 from openteam.training.driver import Progress, Report, create_run, run_folders
-from openteam.training.loop import advance, start_carry
+from openteam.training.loop import start_carry
 from openteam.training.settings import Settings
 
-# Compiling costs more than running here.
-PLAY, BEGIN, ADVANCE = once_jit(inspect.unwrap(episodes.play)), inspect.unwrap(start_carry), once_jit(advance)
 TASK = openteam.make("probe-match")
 CHUNK = 2 * 2
 SMALL = {"envs": 2, "update_every": 2, "replay": 3 * CHUNK, "minibatches": 2}
@@ -38,10 +34,9 @@ def tiny(settings: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def compiled_quickly(monkeypatch) -> None:
-    monkeypatch.setattr(episodes, "play", PLAY)
-    monkeypatch.setattr(program, "start_one", BEGIN)
-    monkeypatch.setattr(program, "advance_one", ADVANCE)
+def begun_step_by_step(monkeypatch) -> None:
+    """To compile the beginning of a run as one program would cost more than it does."""
+    monkeypatch.setattr(program, "start_one", inspect.unwrap(start_carry))
 
 
 class Killed(Exception):
