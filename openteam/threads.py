@@ -28,6 +28,10 @@ def use_cpu_devices(count: int) -> None:
 
 def threads() -> int:
     """The number that results depend on, as far as the environment tells."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("NPROC") == "1" and ONE_THREAD in os.environ.get("XLA_FLAGS", "")
-    return 1 if told else cores
+    return 1 if told else usable_cores()
+
+
+def usable_cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

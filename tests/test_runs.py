@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import equinox as eqx
@@ -180,6 +181,23 @@ def test_a_run_interrupted_before_its_first_checkpoint_begins_again(tmp_path, mo
     run_folders([run])
     assert min(row["step"] for row in folder.rows("episodes.jsonl")) == 0
     assert folder.state.exists()
+
+
+def test_the_first_evaluation_is_the_same_beside_training_and_alone(tmp_path, monkeypatch):
+    threads = []
+
+    def evaluate(*given):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return evaluate_checkpoint(*given)
+
+    evaluate_checkpoint = driver.evaluate_checkpoint
+    monkeypatch.setattr(driver, "evaluate_checkpoint", evaluate)
+    for cores in (1, 2):
+        monkeypatch.setattr(driver, "usable_cores", lambda cores=cores: cores)
+        run_folders([new_run(tmp_path / str(cores), Settings(240, 240, 4))])
+    assert threads == [True, True, False, True]  # at the start and at the end of both
+    assert rows_without_time(tmp_path / "1") == rows_without_time(tmp_path / "2")
+    assert checkpoint_bytes(tmp_path / "1") == checkpoint_bytes(tmp_path / "2")
 
 
 def the_second_time(function):

@@ -66,11 +66,11 @@ def products_in(jaxpr: Any) -> Counter[Product]:
 
 
 def product_of(equation: Any) -> Product | None:
-    """What an equation multiplies; None if it does something else, or counts: worlds have products of masks."""
+    """What an equation multiplies; None if it does something else, counts, or has nothing to do."""
     if equation.primitive.name != "dot_general":
         return None
     left, right, result = arrays = [variable.aval for variable in (*equation.invars, *equation.outvars)]
-    if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in arrays):
+    if not all(jnp.issubdtype(array.dtype, jnp.floating) and array.size for array in arrays):
         return None
     dtypes = str(left.dtype), str(right.dtype), str(result.dtype)
     return Product(left.shape, right.shape, equation.params["dimension_numbers"], dtypes)

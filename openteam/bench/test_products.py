@@ -56,3 +56,7 @@ def test_a_repeated_product_is_not_done_once_and_kept():
     text = jax.jit(lambda a, b: repeated(WIDE, 50, a, b)).lower(A, B).compile().as_text()
     assert " dot(" in text[: text.index("ENTRY")]  # in the loop's body, not before it
     assert seconds_alone(Counter({WIDE: 50}), 0.0) > 0
+
+
+def test_a_product_of_nothing_is_none():
+    assert products_of(lambda a: jnp.zeros((4, 0)) @ a, jnp.ones((0, 8))) == Counter()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -13,15 +12,11 @@ from openteam.commands.count import Count
 from openteam.commands.importing import Imports
 from openteam.errors import UserError, check_whole
 from openteam.storage.imports import import_modules
+from openteam.threads import usable_cores
 
 Part = Literal["training", "released", "decisions", "raw", "teams", "devices"]
 DEFAULTS = {"--parts": "training, released, decisions", "--tasks": "lbf-released", "--algorithms": "gpl-q"}
 RAW_TASKS = ("lbf-released", "wolfpack", "fortattack", "lbf-partial", "wolfpack-partial", "navigation-partial")
-
-
-def usable_cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ from openteam.core.checked import AbstractChecked
 from openteam.core.types import Observation
 from openteam.errors import check_positive
 from openteam.models.graph import AbstractGraph, CompleteGraph
-from openteam.models.layers import MLP, Linear
+from openteam.models.layers import MLP, Linear, trained
 from openteam.models.lstm import LSTMState
 from openteam.models.types import TypeInference
 
@@ -53,10 +53,10 @@ class RelationalForwardModel(eqx.Module):
         """Logits of every agent's next action. Rows of absent agents mean nothing and reach no other row."""
         node = self.node.layers[0]
         wide = jnp.concatenate([*self.edge_in.weights, node.weights[0]], 1)  # one product: narrow ones are slow
-        sent, received, kept = jnp.split(types @ wide, 3, -1)
+        sent, received, kept = jnp.split(types @ trained(wide), 3, -1)
         summed, senders = self.graph.relu_sum(sent, received + self.edge_in.bias, exists)
-        messages = summed @ self.edge_out.weights[0] + senders[:, None] * self.edge_out.bias
-        return self.readout(self.node.rest(kept + messages @ node.weights[1] + node.bias))
+        messages = summed @ trained(self.edge_out.weights[0]) + senders[:, None] * self.edge_out.bias
+        return self.readout(self.node.rest(kept + messages @ trained(node.weights[1]) + node.bias))
 
 
 class AgentModelSizes(AbstractChecked):

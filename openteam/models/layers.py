@@ -23,6 +23,22 @@ def uniform_init(key: Key[Array, ""], shape: tuple[int, ...], fan_in: int) -> Fl
     return jax.random.uniform(materialise_key(key), shape, minval=-bound, maxval=bound)
 
 
+@jax.custom_vjp
+def trained(weight: Float[Array, "in out"]) -> Float[Array, "in out"]:
+    """The weight itself. Its gradient is computed as a product of plain matrices, which is twice as fast on a CPU.
+
+    JAX multiplies the other way round, d^T x, and transposes the result. XLA merges the two into a product of two
+    transposed matrices, which its fast kernels do not know; here they are kept apart.
+    """
+    return weight
+
+
+trained.defvjp(
+    lambda weight: (weight, None),
+    lambda _, gradient: (jax.lax.optimization_barrier(gradient.T).T,),
+)
+
+
 class Linear(eqx.Module):
     """x W + b, on the concatenation of one or more inputs.
 
@@ -40,7 +56,7 @@ class Linear(eqx.Module):
         self.bias = uniform_init(bias_key, (out,), sum(sizes))
 
     def __call__(self, *inputs: Float[Array, "..."]) -> Float[Array, "..."]:
-        products = [x @ weight for x, weight in zip(inputs, self.weights, strict=True)]
+        products = [x @ trained(weight) for x, weight in zip(inputs, self.weights, strict=True)]
         return sum(products[1:], start=products[0]) + self.bias
 
 

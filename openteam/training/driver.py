@@ -11,6 +11,7 @@ import dataclasses
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from openteam.storage.lock import Held, Lost, Terms, alone_in
 from openteam.storage.run_folder import RunFolder
 from openteam.storage.writing import WriteError
 from openteam.task import Task
-from openteam.training.evaluator import evaluate_checkpoint
+from openteam.threads import usable_cores
+from openteam.training.evaluator import Evaluation, evaluate_checkpoint
 from openteam.training.host_program import HostProgram
 from openteam.training.loop import Carry
 from openteam.training.program import Program
@@ -154,14 +156,17 @@ def bring_to_end(program: AnyProgram, recorders: Sequence[Recorder], report: Rep
     if all(is_done(recorder.folder, recorder.spec) for recorder in recorders):
         return
     restored, updates = restore(program, recorders)
-    with giving_memory_back():  # the largest program is compiled first, while there is the most room
+    with giving_memory_back(), ThreadPoolExecutor(1) as beside:
         carry = program.start() if restored is None else program.resumed(restored)
+        first = None
+        if restored is None and may_evaluate_beside(program):
+            first = beside.submit(evaluations, recorders, program.split(carry), updates)
         program.advance(carry, 0)
     for recorder in recorders:
         recorder.begin(updates)
     try:
         if restored is None:
-            write_checkpoint(program, recorders, carry, updates, report)
+            write_checkpoint(program, recorders, carry, updates, report, first and first.result())
         while updates < program.spec.updates:
             carry, updates = stretch(program, recorders, carry, updates, report)
             if program.spec.checkpoint_due(updates):
@@ -171,6 +176,11 @@ def bring_to_end(program: AnyProgram, recorders: Sequence[Recorder], report: Rep
         if not program.spec.checkpoint_due(updates) and jax.process_count() == 1:
             write_states(recorders, program.split(carry), updates)
         raise
+
+
+def may_evaluate_beside(program: AnyProgram) -> bool:
+    """Whether the first evaluation may be compiled while training is: on one core it would only take memory."""
+    return isinstance(program, Program) and program.mesh is None and usable_cores() > 1
 
 
 def follow(specs: Sequence[RunSpec], devices: int) -> None:
@@ -221,19 +231,32 @@ def stretch(
 
 
 def write_checkpoint(
-    program: AnyProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
+    program: AnyProgram,
+    recorders: Sequence[Recorder],
+    carry: Carry,
+    updates: int,
+    report: Report,
+    evaluated: list[Evaluation] | None = None,
 ) -> None:
-    """Evaluate the frozen policies, write rows and policies, then the states."""
+    """Evaluate the frozen policies, unless that has been done; write rows and policies, then the states."""
     spec = program.spec
     give_memory_back()
     carries = program.split(carry)
-    for recorder, one in zip(recorders, carries, strict=True):
-        evaluation = evaluate_checkpoint(recorder.spec, spec.learner.frozen(one.train.model), updates)
+    evaluated = evaluated or evaluations(recorders, carries, updates)
+    for recorder, one, evaluation in zip(recorders, carries, evaluated, strict=True):
         recorder.checkpoint(one, updates, evaluation)
         step, steps = updates * spec.chunk, spec.updates * spec.chunk
         report(Progress(recorder.spec.seed, step, steps, evaluation=evaluation.means))
     write_states(recorders, carries, updates)
     give_memory_back()  # what compiling the evaluation took
+
+
+def evaluations(recorders: Sequence[Recorder], carries: Sequence[Carry], updates: int) -> list[Evaluation]:
+    """What is measured of every run's frozen policy."""
+    return [
+        evaluate_checkpoint(recorder.spec, recorder.spec.learner.frozen(one.train.model), updates)
+        for recorder, one in zip(recorders, carries, strict=True)
+    ]
 
 
 def write_states(recorders: Sequence[Recorder], carries: Sequence[Carry], updates: int) -> None:
