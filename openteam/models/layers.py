@@ -12,6 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from openteam.core.random import materialise_key
@@ -23,19 +24,23 @@ def uniform_init(key: Key[Array, ""], shape: tuple[int, ...], fan_in: int) -> Fl
     return jax.random.uniform(materialise_key(key), shape, minval=-bound, maxval=bound)
 
 
-@jax.custom_vjp
-def trained(weight: Float[Array, "in out"]) -> Float[Array, "in out"]:
+def trained(weight: Float[Array | np.ndarray, "*stack in out"]) -> Float[Array, "*stack in out"]:
     """The weight itself. Its gradient is computed as a product of plain matrices, which is twice as fast on a CPU.
 
     JAX multiplies the other way round, d^T x, and transposes the result. XLA merges the two into a product of two
     transposed matrices, which its fast kernels do not know; here they are kept apart.
     """
+    return _trained(jnp.array(weight))  # weights of types that do not learn may be numpy's, also under vmap
+
+
+@jax.custom_vjp
+def _trained(weight: Float[Array, "*stack in out"]) -> Float[Array, "*stack in out"]:
     return weight
 
 
-trained.defvjp(
+_trained.defvjp(
     lambda weight: (weight, None),
-    lambda _, gradient: (jax.lax.optimization_barrier(gradient.T).T,),
+    lambda _, gradient: (jnp.matrix_transpose(jax.lax.optimization_barrier(jnp.matrix_transpose(gradient))),),
 )
 
 

@@ -33,3 +33,10 @@ def test_the_gradient_of_a_weight_is_a_product_of_plain_matrices():
 
     text = jax.jit(jax.grad(loss)).lower(layer).as_text()
     assert re.search(r"optimization_barrier %\S+ : tensor<36x60xf32>", text)  # d^T x, not yet transposed
+
+
+def test_weights_of_numpy_can_be_batched_within_a_program():
+    layers = jax.vmap(lambda k: Linear(k, 3, 2))(jax.random.split(key(0), 4))
+    stored = jax.tree.map(np.asarray, layers)
+    found = jax.jit(lambda x: jax.vmap(lambda layer: layer(x))(stored))(jnp.ones(3))
+    np.testing.assert_allclose(found, jax.vmap(lambda layer: layer(jnp.ones(3)))(layers), rtol=1e-6)

@@ -77,7 +77,7 @@ class Learned(AbstractFamily, AbstractFromFiles):
             )
 
     def member(self, index: Int[Array, ""]) -> OneOf:
-        return OneOf(jax.tree.map(jnp.asarray, self.stacked), index)
+        return OneOf(self.stacked, index)
 
 
 @functools.lru_cache(maxsize=32)
