@@ -105,7 +105,8 @@ def draw_panels(kin: dict[str, list[Row]], metrics: dict[str, str], colours: Seq
         panel.set_axis_off()
     panels[0].set_ylabel(ylabel)
     handles = [panels[0].plot([], [], color=colour, linewidth=1.6)[0] for colour in colours]
-    figure.legend(handles, metrics.values(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    side_by_side = min(2, columns)  # a single panel is too narrow for two
+    figure.legend(handles, metrics.values(), loc="outside lower center", ncols=side_by_side, frameon=False, fontsize=9)
     return figure
 
 
@@ -119,6 +120,7 @@ def draw_all(panel: Any, curves: dict[str, tuple[Any, Any]], colours: dict[str, 
             draw_seeds(panel, number, values[:, -1], colours[name])
     if over:
         panel.set_xlabel("million steps")
+        panel.locator_params(axis="x", nbins=4)
     panel.grid(alpha=0.25)
 
 
