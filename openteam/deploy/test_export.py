@@ -52,6 +52,15 @@ def test_an_export_runs_without_openteam_and_decides_alike(kind, run_folder, tmp
     assert contract["agents"] == 4
 
 
+def test_a_large_team_whose_messages_are_sorted_decides_alike(run_folder, tmp_path):
+    words = [sys.executable, "-c", RUN, str(tmp_path / "out"), *WITHOUT["numpy"]]
+    export(run_folder, "numpy", tmp_path / "out", agents=40)
+    ran = subprocess.run(words, input=json.dumps(STEPS), capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    agent = Agent.load(run_folder)
+    assert json.loads(ran.stdout) == [agent.act(*step) for step in STEPS]
+
+
 def test_the_contract_says_what_every_number_means(run_folder, tmp_path):
     export(run_folder, "numpy", tmp_path / "out")
     path = tmp_path / "out" / "contract.json"

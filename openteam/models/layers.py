@@ -152,8 +152,12 @@ def _present_backward(pull_back: Any, gradient: Array) -> tuple[Array, Array, No
 relu_sum_of_present.defvjp(_present_forward, _present_backward)
 
 
+@jax.jit
 def sorted_floats(values: Float[Array, "n"]) -> Float[Array, "n"]:
-    """In ascending order. XLA sorts integers on a CPU several times as fast as floats."""
+    """In ascending order. XLA sorts integers on a CPU several times as fast as floats.
+
+    Known by its name to exports, which sort floats.
+    """
     bits = jax.lax.bitcast_convert_type(values, jnp.int32)
     ranked = jax.lax.sort(ordered_bits(bits), is_stable=False)
     return jax.lax.bitcast_convert_type(ordered_bits(ranked), jnp.float32)
