@@ -35,7 +35,7 @@ def tiny(settings: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def begun_step_by_step(monkeypatch) -> None:
-    """To compile the beginning of a run as one program would cost more than it does."""
+    """The beginning of a run is not compiled as one program: here it is run once per algorithm."""
     monkeypatch.setattr(program, "start_one", inspect.unwrap(start_carry))
 
 
