@@ -2,7 +2,8 @@
 
 python tests/kill_reproduction.py values FOLDER [SEED]
 
-FOLDER gets ``whole`` and ``killed``; a whole reproduction that is already there is taken as it is.
+FOLDER, which is made, gets ``whole`` and ``killed``. Each of the three signals comes within an eighth of the time that
+the whole one takes, at a random moment after workers have begun.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from pathlib import Path
 
 def main(what: str, folder: str, seed: str = "0") -> None:
     whole, killed = Path(folder) / "whole", Path(folder) / "killed"
+    began = time.monotonic()
     subprocess.run(words(what, whole), check=True, stdout=subprocess.DEVNULL)
+    longest = max((time.monotonic() - began) / 8, 2)  # so that three signals come before everything is finished
     chance, hits = random.Random(seed), []
     for victim in ("command", "worker", "command"):
         process = subprocess.Popen(words(what, killed), stdout=subprocess.DEVNULL)
         while not (workers := children(process.pid)) and process.poll() is None:
             time.sleep(0.2)
-        time.sleep(chance.uniform(3, 30))
+        time.sleep(chance.uniform(1, longest))
         workers = children(process.pid) or workers
         if process.poll() is None:
             os.kill(process.pid if victim == "command" else chance.choice(workers), signal.SIGKILL)

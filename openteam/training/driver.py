@@ -9,11 +9,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shlex
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -38,6 +36,7 @@ from openteam.training.recorder import Recorder
 from openteam.training.resuming import is_done
 from openteam.training.settings import Settings
 from openteam.training.spec import RunSpec
+from openteam.training.stretch import AnyProgram, Stretch, train
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +53,6 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
-AnyProgram = Program | HostProgram
 
 
 def silent(progress: Progress) -> None:
@@ -156,19 +154,15 @@ def bring_to_end(program: AnyProgram, recorders: Sequence[Recorder], report: Rep
     if all(is_done(recorder.folder, recorder.spec) for recorder in recorders):
         return
     restored, updates = restore(program, recorders)
-    with giving_memory_back(), ThreadPoolExecutor(1) as beside:
-        carry = program.start() if restored is None else program.resumed(restored)
-        first = None
-        if restored is None and may_evaluate_beside(program):
-            first = beside.submit(evaluations, recorders, program.split(carry), updates)
-        program.advance(carry, 0)
-    for recorder in recorders:
-        recorder.begin(updates)
+    if restored is None:
+        carry, updates = begin(program, recorders, report)
+    else:
+        carry = go_on(program, recorders, restored, updates)
     try:
-        if restored is None:
-            write_checkpoint(program, recorders, carry, updates, report, first and first.result())
         while updates < program.spec.updates:
-            carry, updates = stretch(program, recorders, carry, updates, report)
+            after, stretch = train(program, carry, updates)
+            record(program, recorders, stretch, report)
+            carry, updates = after, stretch.updates
             if program.spec.checkpoint_due(updates):
                 write_checkpoint(program, recorders, carry, updates, report)
     except KeyboardInterrupt:
@@ -178,8 +172,41 @@ def bring_to_end(program: AnyProgram, recorders: Sequence[Recorder], report: Rep
         raise
 
 
-def may_evaluate_beside(program: AnyProgram) -> bool:
-    """Whether the first evaluation may be compiled while training is: on one core it would only take memory."""
+def go_on(program: AnyProgram, recorders: Sequence[Recorder], restored: Carry, updates: int) -> Carry:
+    """Compile, and forget what was written after the state that is gone on from."""
+    with giving_memory_back():
+        carry = program.resumed(restored)
+        program.advance(carry, 0)
+    for recorder in recorders:
+        recorder.begin(updates)
+    return carry
+
+
+def begin(program: AnyProgram, recorders: Sequence[Recorder], report: Report) -> tuple[Carry, int]:
+    """Start, compile, evaluate and write the checkpoint at step 0.
+
+    With a core to spare, the evaluation goes on beside the rest and beside training, whose rows wait for it.
+    """
+    spec, updates, trained, evaluated = program.spec, 0, [], None
+    with giving_memory_back(), ThreadPoolExecutor(1) as beside:
+        carry = start = program.start()
+        if has_core_to_spare(program):
+            evaluated = beside.submit(evaluations, recorders, program.split(start), 0)
+        program.advance(start, 0)
+        while evaluated and not evaluated.done() and not spec.checkpoint_due(spec.next_row(updates)):
+            carry, stretch = train(program, carry, updates)
+            updates = stretch.updates
+            trained.append(stretch)
+    for recorder in recorders:
+        recorder.begin(0)
+    write_checkpoint(program, recorders, start, 0, report, evaluated and evaluated.result())
+    for stretch in trained:
+        record(program, recorders, stretch, report)
+    return carry, updates
+
+
+def has_core_to_spare(program: AnyProgram) -> bool:
+    """Whether the first evaluation may go on beside: on one core that would only take more memory."""
     return isinstance(program, Program) and program.mesh is None and usable_cores() > 1
 
 
@@ -211,23 +238,21 @@ def restore(program: AnyProgram, recorders: Sequence[Recorder]) -> tuple[Carry |
     return program.join([carry for carry, _ in found]), found[0][1]
 
 
-def stretch(
-    program: AnyProgram, recorders: Sequence[Recorder], carry: Carry, updates: int, report: Report
-) -> tuple[Carry, int]:
-    """Train until the next row of metrics is due, and write it."""
-    spec, count = program.spec, program.spec.next_row(updates) - updates
-    began = time.perf_counter()
-    carry, sums = program.advance(carry, count)
-    seconds = time.perf_counter() - began
-    check_finite(program, recorders, carry, sums)
-    updates += count
+def record(program: AnyProgram, recorders: Sequence[Recorder], stretch: Stretch, report: Report) -> None:
+    """Write its row of metrics. At the first number that is not finite, stop; what is on disk stays as it was."""
+    chunk = program.spec.chunk
     for number, recorder in enumerate(recorders):
-        metrics = mean_metrics({name: value[number] for name, value in sums.items()}, count)
-        recorder.training_row(updates, seconds, metrics)
-        speed = count * spec.chunk / seconds
-        step, steps = updates * spec.chunk, spec.updates * spec.chunk
+        if bad := stretch.not_finite(number):
+            raise UserError(
+                f"Seed {recorder.spec.seed}: {', '.join(bad)} stopped being finite at step "
+                f"{int(stretch.reached[number]) * chunk}. The run ends; its last good checkpoint is in "
+                f"{recorder.folder.path}. A lower learning rate or max_grad_norm may help."
+            )
+    step, steps, speed = stretch.updates * chunk, program.spec.updates * chunk, stretch.count * chunk / stretch.seconds
+    for number, recorder in enumerate(recorders):
+        metrics = stretch.metrics(number)
+        recorder.training_row(stretch.updates, stretch.seconds, metrics)
         report(Progress(recorder.spec.seed, step, steps, speed, metrics["return"], metrics=metrics))
-    return carry, updates
 
 
 def write_checkpoint(
@@ -263,25 +288,3 @@ def write_states(recorders: Sequence[Recorder], carries: Sequence[Carry], update
     """Everything that every run needs to go on."""
     for recorder, one in zip(recorders, carries, strict=True):
         recorder.state(one, updates)
-
-
-def check_finite(program: AnyProgram, recorders: Sequence[Recorder], carry: Carry, sums: dict[str, np.ndarray]) -> None:
-    """Stop at the first number that is not finite; what is on disk stays as it was."""
-    updates = np.atleast_1d(np.asarray(carry.train.updates))
-    for number, recorder in enumerate(recorders):
-        bad = [name for name, value in sums.items() if not np.isfinite(value[number])]
-        if bad:
-            raise UserError(
-                f"Seed {recorder.spec.seed}: {', '.join(bad)} stopped being finite at step "
-                f"{int(updates[number]) * program.spec.chunk}. The run ends; its last good checkpoint is in "
-                f"{recorder.folder.path}. A lower learning rate or max_grad_norm may help."
-            )
-
-
-def mean_metrics(sums: dict[str, Any], count: int) -> dict[str, float | None]:
-    """Means per update, and the mean return of the episodes that ended."""
-    metrics: dict[str, float | None] = {name: float(value) / count for name, value in sums.items()}
-    counted = {name: float(sums[name]) for name in ("episodes", "environment_seconds") if name in sums}
-    episodes, total = counted["episodes"], float(sums["return_sum"])
-    del metrics["return_sum"]
-    return metrics | counted | {"return": total / episodes if episodes else None}
