@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -14,11 +15,13 @@ from openteam.analysis.shot_rows import PAPERS_CORRELATION, correlations, rises
 from openteam.analysis.shots import METRICS
 from openteam.analysis.statistics import mean_interval
 from openteam.commands.sheets import Sheet, figure, seed_count
+from openteam.errors import UserError
 
 DONE = ("return", "accuracy", "shots", "chances", "value_1", "value_2")
 WORTH = (
     "scenario_1", "scenario_2", "scenario_3", "scenario_4", "own_gain_1", "own_gain_2", "mates_gain_1", "mates_gain_2",
 )  # fmt: skip
+LABELS = {"task": str, "algorithm": str, "seed": int, "step": int, "episodes": int}
 HEADS = {"value_1": "V(S1)", "value_2": "V(S2)"} | {f"scenario_{number}": f"S{number}" for number in (1, 2, 3, 4)}
 
 
@@ -44,7 +47,7 @@ def last_sheet(title: str, rows: Sequence[Row], metrics: Sequence[str]) -> Sheet
         lines.append([name, seed_count(len(ours)), millions(ours[0]["step"]), *figures])
     head = ["algorithm", "seeds", "step", *(HEADS.get(metric, metric.replace("_", " ")) for metric in metrics)]
     caption = " ".join(f"{HEADS.get(metric, metric.replace('_', ' '))}: {METRICS[metric]}." for metric in metrics)
-    episodes = rows[0]["episodes"]
+    episodes = " or ".join(str(number) for number in sorted({row["episodes"] for row in rows}))
     return Sheet(
         title, head, lines, f"Mean over seeds, ± half its 95 % interval; {episodes} episodes a seed. {caption}"
     )
@@ -87,8 +90,20 @@ def step_word(step: int | None) -> str:
 def as_csv(rows: Sequence[Row]) -> str:
     """Numbers in full; what a policy does not say is empty."""
     file = io.StringIO()
-    head = ("task", "algorithm", "seed", "step", "episodes", *METRICS)
-    table = csv.DictWriter(file, head, lineterminator="\n")
+    table = csv.DictWriter(file, (*LABELS, *METRICS), lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
     return file.getvalue()
+
+
+def from_csv(path: Path) -> list[Row]:
+    """The rows of such a table."""
+    try:
+        table = csv.DictReader(path.read_text(encoding="utf-8").splitlines(), strict=True)
+        if tuple(table.fieldnames or ()) != (*LABELS, *METRICS):
+            raise ValueError("it has other columns")
+        return [{name: LABELS.get(name, float)(text) for name, text in line.items() if text != ""} for line in table]
+    except FileNotFoundError:
+        raise UserError(f"There is no table at {path}.") from None
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        raise UserError(f"{path} is no table that openteam shots wrote with --csv: {error}.") from None

@@ -22,10 +22,11 @@ class Shots:
 
     Shooting accuracy; the pairwise utility of a shot in the paper's four scenarios (GPL and CIAO); values of states
     with and without an attacker in a guard's range (all that learn action values); how scenario 1 goes with returns.
+    A table that --csv wrote stands for the runs that it was made of.
     """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
-    """Run folders, or folders with runs anywhere below."""
+    """Run folders, or folders with runs anywhere below; tables of --csv."""
     episodes: Count = 256
     """How many episodes each checkpoint plays, of at most 100 steps; the paper has about 24,000 states a checkpoint."""
     seed: Count = 0
@@ -39,7 +40,10 @@ class Shots:
     imports: Imports = ()
 
     def __call__(self) -> None:
-        check_runs("shots", self.runs)
+        tables = [path for path in self.runs if path.suffix == ".csv"]
+        folders = [path for path in self.runs if path not in tables]
+        if folders or not tables:
+            check_runs("shots", folders)
         check_episodes(self.episodes, self.seed)
         if self.curves:
             check_picture(self.curves)
@@ -47,16 +51,17 @@ class Shots:
         from openteam.analysis.compare import compare
         from openteam.analysis.shot_rows import fort_groups, shot_rows
         from openteam.commands.sheets import as_markdown, as_text, write
-        from openteam.commands.shot_tables import as_csv, sheets_of
+        from openteam.commands.shot_tables import as_csv, from_csv, sheets_of
         from openteam.compile_cache import use_compile_cache
         from openteam.drawing.shot_curves import draw_shots
 
         use_compile_cache()
-        comparison = compare(self.runs)
-        for sentence in comparison.left_out:
-            print(sentence)
-        groups = fort_groups(comparison)
-        rows = list(shot_rows(groups, episodes=self.episodes, seed=self.seed))
+        rows = [row for path in tables for row in from_csv(path)]
+        if folders:
+            comparison = compare(folders)
+            for sentence in comparison.left_out:
+                print(sentence)
+            rows += shot_rows(fort_groups(comparison), episodes=self.episodes, seed=self.seed)
         if not rows:
             raise UserError("None of these runs has a stored checkpoint.")
         console = Console(width=max(Console().width, 150))  # narrower, numbers would be cut

@@ -55,6 +55,12 @@ def test_every_checkpoint_is_measured_and_drawn(fort_run, tmp_path, capsys):
     assert "one seed" in (tmp_path / "x.md").read_text()
     assert (tmp_path / "x-utilities.svg").stat().st_size > 5000
 
+    assert run(["shots", files["x.csv"], "--csv", str(tmp_path / "again.csv")]) == 0  # without the run
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
+    (tmp_path / "x.csv").write_text((tmp_path / "x.csv").read_text().replace(",100,", ",many,"))
+    assert run(["shots", files["x.csv"]]) == 2
+    assert "is no table that openteam shots wrote" in capsys.readouterr().err
+
 
 def test_single_checkpoints_are_dots_and_tasks_have_pictures_of_their_own(tmp_path):
     rows = [
@@ -73,6 +79,7 @@ def test_single_checkpoints_are_dots_and_tasks_have_pictures_of_their_own(tmp_pa
     [
         (["shots"], "needs runs"),
         (["shots", "nowhere"], "There is no run at nowhere"),
+        (["shots", "nowhere.csv"], "There is no table at nowhere.csv"),
         (["shots", "{run}", "--episodes", "0"], "--episodes"),
         (["shots", "{run}", "--curves", "x.bmp"], "drawn as .png, .svg, .pdf; got x.bmp"),
     ],
