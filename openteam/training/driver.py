@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeGuard
 
 import jax
 import numpy as np
@@ -185,14 +186,19 @@ def go_on(program: AnyProgram, recorders: Sequence[Recorder], restored: Carry, u
 def begin(program: AnyProgram, recorders: Sequence[Recorder], report: Report) -> tuple[Carry, int]:
     """Start, compile, evaluate and write the checkpoint at step 0.
 
-    With a core to spare, the evaluation goes on beside the rest and beside training, whose rows wait for it.
+    With a core to spare, the programs that start and train are compiled at once, and the evaluation goes on beside
+    training, whose rows wait for it. Not beside compiling: that would keep training waiting.
     """
     spec, updates, trained, evaluated = program.spec, 0, [], None
     with giving_memory_back(), ThreadPoolExecutor(1) as beside:
-        carry = start = program.start()
         if has_core_to_spare(program):
+            started = beside.submit(program.start)
+            program.compile()
+            carry = start = started.result()
             evaluated = beside.submit(evaluations, recorders, program.split(start), 0)
-        program.advance(start, 0)
+        else:
+            carry = start = program.start()
+            program.advance(start, 0)
         while evaluated and not evaluated.done() and not spec.checkpoint_due(spec.next_row(updates)):
             carry, stretch = train(program, carry, updates)
             updates = stretch.updates
@@ -205,8 +211,8 @@ def begin(program: AnyProgram, recorders: Sequence[Recorder], report: Report) ->
     return carry, updates
 
 
-def has_core_to_spare(program: AnyProgram) -> bool:
-    """Whether the first evaluation may go on beside: on one core that would only take more memory."""
+def has_core_to_spare(program: AnyProgram) -> TypeGuard[Program]:
+    """Whether two things may go on beside each other: on one core that would only take more memory."""
     return isinstance(program, Program) and program.mesh is None and usable_cores() > 1
 
 

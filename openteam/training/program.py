@@ -51,6 +51,12 @@ class Program:
         """The shapes of one seed's carry."""
         return eqx.filter_eval_shape(start_carry, self.task, self.spec.learner, make_key(0))
 
+    def compile(self) -> None:
+        """Compile ``advance`` before there is a carry."""
+        seeds = () if self.alone else (len(self.roots),)
+        shapes = self.start_shapes()
+        self.advance(jax.tree.map(lambda leaf: jax.device_put(np.zeros(seeds + leaf.shape, leaf.dtype)), shapes), 0)
+
     def resumed(self, carry: Carry) -> Carry:
         """A carry from disk, ready to go on from: a compiled task goes on exactly where it was."""
         return self.placed(carry)
