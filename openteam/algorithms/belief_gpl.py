@@ -26,6 +26,7 @@ from openteam.errors import check_positive
 from openteam.models.agent import AgentModelSizes
 from openteam.models.belief.hypotheses import AbstractBelief, Hypotheses
 from openteam.models.joint_value import AbstractPairwise, JointValueModel, PerEdge, expected_value, marginalise
+from openteam.models.lstm import without_gates
 
 Squares = Literal["each", "mean"]
 
@@ -47,7 +48,8 @@ class BeliefPolicy(AbstractPolicy):
     mask_illegal: bool = eqx.field(static=True, default=False)
 
     def start(self, slots: int) -> Memory[Any, Any]:
-        return self.model.belief.start(slots)
+        memory = self.model.belief.start(slots)
+        return without_gates(memory) if self.control is None else memory
 
     def decide(self, key: Key[Array, ""], memory: Memory[Any, Any], view: View) -> Decision:
         k_belief, k_act = jax.random.split(key)

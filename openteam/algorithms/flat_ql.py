@@ -23,7 +23,7 @@ from openteam.core.types import Chunk, Observation, Spec, View, over_chunk
 from openteam.errors import check_positive
 from openteam.models.fixed_slots import FixedSlots, FlatObservation, fixed_size
 from openteam.models.layers import MLP
-from openteam.models.lstm import LSTMState
+from openteam.models.lstm import LSTMState, without_gates
 from openteam.models.types import TypeInference
 
 
@@ -73,7 +73,8 @@ class FlatQLPolicy(AbstractPolicy):
     mask_illegal: bool = eqx.field(static=True, default=False)
 
     def start(self, slots: int) -> Memory[TeamMemory, Int[Array, "slots"]]:
-        return self.model.start(slots)
+        memory = self.model.start(slots)
+        return without_gates(memory) if self.control is None else memory
 
     def decide(self, key: Key[Array, ""], memory: Memory[TeamMemory, Int[Array, "slots"]], view: View) -> Decision:
         model, entry = self.model, self.model.enter(memory, view)

@@ -21,7 +21,7 @@ from openteam.core.types import Chunk, Spec, View, over_chunk
 from openteam.errors import check_positive
 from openteam.models.agent import AgentModel, AgentModelSizes, action_log_likelihood
 from openteam.models.coordination_graph import CoordinationGraph
-from openteam.models.lstm import LSTMState
+from openteam.models.lstm import LSTMState, without_gates
 from openteam.models.types import TypeInference
 from openteam.models.value import AbstractHead, AbstractValueNetwork, Team, ValueModel
 
@@ -95,7 +95,8 @@ class GPLPolicy(AbstractPolicy):
     mask_illegal: bool = eqx.field(static=True, default=False)
 
     def start(self, slots: int) -> Memory:
-        return self.model.start(slots)
+        memory = self.model.start(slots)
+        return without_gates(memory) if self.control is None else memory
 
     def decide(self, key: Key[Array, ""], memory: Memory, view: View) -> Decision:
         head = self.model.value.head

@@ -32,6 +32,7 @@ from openteam.models.belief.particle_belief import ParticleSizes, hypotheses
 from openteam.models.belief.particles import recall
 from openteam.models.belief.recurrent import AutoencoderSizes
 from openteam.models.joint_value import Factored, JointValueModel, PerEdge, joint_value
+from openteam.models.lstm import without_gates
 from openteam.probes import remember_teammate
 from openteam.rollout.acting import collect
 from openteam.training.loop import start_carry
@@ -170,7 +171,7 @@ def test_a_new_occupant_in_sight_is_met_without_the_memory_of_the_last(collected
 def test_growing_and_shrinking_the_team_changes_no_decision(collected):
     learner, carry, chunk = collected
     view, memory = in_the_middle(chunk)
-    policy = learner.frozen(carry.train.model)
+    policy, memory = learner.frozen(carry.train.model), without_gates(memory)
     larger = resize(memory, policy.start(5))
     assert {len(leaf) for leaf in jax.tree.leaves(larger.slots)} == {5}
     again = resize(larger, policy.start(2))
@@ -183,7 +184,7 @@ def test_permuting_slots_permutes_memory(name):
     learner, carry, chunk = played(name)
     policy, order = learner.frozen(carry.train.model), jnp.array([0, 3, 1, 2])
     view, memory = in_the_middle(chunk)
-    memory = resize(memory, policy.start(4))
+    memory = resize(without_gates(memory), policy.start(4))
     rows = jax.random.normal(random.key(1), (4, view.obs.agents.shape[-1]))
     wide = eqx.tree_at(
         lambda v: (v.obs.agents, v.obs.visible, v.new), view, (rows, jnp.ones(4, bool), jnp.arange(4) == 2)

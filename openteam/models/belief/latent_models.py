@@ -131,7 +131,7 @@ class ProposalModel(eqx.Module):
         if exists is None:
             exists = self.state.existence.infer(features, seen.visible, noise.exists)
         state = (mean + spread * noise.state) * exists[:, None]
-        types = LSTMState(before.type, before.cell, before.type[:, :0])
+        types = LSTMState(before.type, before.cell, None)
         types = self.types.step(types, jnp.concatenate([state, action], -1), exists == 0)
         after = Guess(action, exists, state, types.hidden * exists[:, None], types.cell * exists[:, None])
         return after, Proposal(logits, features, mean, spread)
