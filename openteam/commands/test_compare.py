@@ -1,18 +1,13 @@
-"""Fake runs with known returns: what is put together, at which checkpoint, under which name."""
+"""Fake runs with known returns: what is put together, at which checkpoint, and how it is shown."""
 
 import csv
-import dataclasses
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import openteam
-from openteam.analysis.compare import Group, Reading, compare, overall, read_run
-from openteam.analysis.exploration import caveat
-from openteam.analysis.labels import Label, Labels
-from openteam.analysis.paper import published, published_at, published_curve, published_steps
+from openteam.analysis.compare import compare, overall, read_run
 from openteam.cli import run
 from openteam.errors import UserError
 from openteam.rollout.episodes import Episodes
@@ -87,75 +82,6 @@ def test_the_last_quarter_counts_only_late_checkpoints_and_runs_are_averaged(tmp
     assert half == pytest.approx(12.706 * 2**0.5 / 2**0.5, rel=1e-4)
 
 
-def test_runs_of_other_tasks_algorithms_settings_and_lengths_are_not_merged(tmp_path):
-    ones = [1.0, 1.0, 1.0]
-    make_run(tmp_path / "1", ones, ones)
-    make_run(tmp_path / "2", ones, ones, learner=GPL_SPI)
-    make_run(tmp_path / "3", ones, ones, learner=GPL_Q | {"envs": 64, "rank": 2})
-    make_run(tmp_path / "4", ones, ones, task="wolfpack")
-    make_run(tmp_path / "5", ones, ones, steps=150)
-    make_run(tmp_path / "6", ones, ones, steps=900)
-    shown = [(str(group.task), group.shown) for group in compare([tmp_path]).groups]
-    assert shown == [
-        ("lbf", "gpl-q, 0.00015M steps"),
-        ("lbf", "gpl-q, 0.0002M steps"),
-        ("lbf", "gpl-q, 0.0009M steps, unfinished"),
-        ("lbf", "gpl-q (envs 64, rank 2)"),
-        ("lbf", "gpl-spi"),
-        ("wolfpack", "gpl-q"),
-    ]
-
-
-def test_a_changed_control_field_is_named_under_the_nearest_preset(tmp_path):
-    control = to_json(openteam.SoftPolicyIteration(openteam.Schedule(1.0, 0.5)))
-    make_run(tmp_path / "run", [1.0], [1.0], learner=GPL_Q | {"control": control}, steps=1)
-    (group,) = compare([tmp_path]).groups
-    assert str(group.algorithm) == "gpl-spi (control.temperature.last 0.5)"
-
-
-def test_an_algorithm_is_known_by_what_it_is_for_its_task():
-    labels, task = Labels(), {"name": "fortattack-released"}
-    released = to_json(openteam.make_algorithm("gpl-q-released", openteam.make("fortattack-released")))
-    factored = to_json(openteam.GPL(head=openteam.CoordinationGraph(openteam.Factored())))
-    found = [str(labels.algorithm(config, task)) for config in (released, released | {"envs": 8}, factored)]
-    assert found == ["gpl-q-released", "gpl-q-released (envs 8)", "gpl-q-factored"]
-    star, complete = openteam.Signed(openteam.Star(openteam.Factored())), openteam.Signed(openteam.Factored())
-    heads = [openteam.CoordinationGraph(pairs, regulariser=0.5) for pairs in (star, complete)]
-    assert [labels.algorithm(to_json(openteam.GPL(head=head)), task).name for head in heads] == ["ciao-s", "ciao-c"]
-    published_rows = [published("fortattack-released", name, "larger") for name in ("gpl-q", *found[::2])]
-    assert published_rows == [(14.20, 2.42)] * 3
-
-
-def test_a_run_from_before_a_field_existed_has_its_default(tmp_path):
-    old = {name: value for name, value in GPL_Q.items() if name in ("class", "control", "envs")}
-    make_run(tmp_path / "1", [1.0], [1.0], learner=old, seed=0)
-    make_run(tmp_path / "2", [1.0], [1.0], learner=GPL_Q, seed=1)
-    assert [(group.shown, len(group.runs)) for group in compare([tmp_path]).groups] == [("gpl-q, unfinished", 2)]
-
-
-def test_a_task_whose_parts_were_changed_is_another_task(tmp_path):
-    other = dataclasses.replace(openteam.make("lbf"), horizon=7)
-    make_run(tmp_path / "1", [1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
-    ones = [1.0, 1.0, 1.0]
-    make_run(tmp_path / "2", ones, ones, changes={"task": to_json(other)})
-    assert list(compare([tmp_path]).tasks) == ["lbf", "lbf (horizon 7)"]
-
-
-def test_an_algorithm_of_ones_own_goes_by_its_class(tmp_path):
-    make_run(tmp_path / "1", [1.0], [1.0], learner={"class": "my_worlds:Mine", "envs": 1}, steps=1)
-    make_run(tmp_path / "2", [1.0], [1.0], learner={"class": "my_worlds:Mine", "envs": 2}, steps=1)
-    shown = [group.shown for group in compare([tmp_path]).groups]
-    assert shown == ["my_worlds:Mine, unfinished", "my_worlds:Mine (envs 2), unfinished"]
-
-
-def test_a_repeated_seed_counts_once_and_is_named(tmp_path):
-    make_run(tmp_path / "1", [1.0], [1.0])
-    make_run(tmp_path / "2", [9.0], [9.0])
-    found = compare([tmp_path, tmp_path / "1"])
-    assert [len(group.runs) for group in found.groups] == [1]
-    assert found.left_out == (f"{tmp_path / '2'} is left out: it repeats seed 0 of {tmp_path / '1'}.",)
-
-
 def test_a_checkpoint_that_is_being_evaluated_does_not_count_yet(tmp_path):
     folder = make_run(tmp_path / "run", [1.0, 2.0], [1.0, 2.0], steps=200)
     folder.append("episodes.jsonl", Episodes(np.array([9.0, 9.0]), np.ones(2, int)).rows(200, "train"))
@@ -206,22 +132,6 @@ def test_one_seed_is_said_to_be_one(tmp_path, capsys):
     assert ",3.0,,0.07" in (tmp_path / "x.csv").read_text()
 
 
-@pytest.mark.parametrize(
-    ("learner", "steps", "at", "expected"),
-    [
-        ("gpl-q", 6_400_000, 1_600_000, ""),  # as long as the published runs, with their schedule
-        ("gpl-q", 1_600_000, 1_600_000, "ε 0.68 there, 0.05 here"),
-        ("gpl-spi", 1_600_000, 1_600_000, "τ 0.67 there, 0.01 here"),
-        ("gpl-q", 1_600_000, 0, ""),
-        ("maddpg", 1_600_000, 1_600_000, "other exploration"),
-    ],
-)
-def test_a_published_curve_stands_beside_a_run_with_the_exploration_of_both(learner, steps, at, expected):
-    config = {"learner": to_json(openteam.make_algorithm(learner)), "settings": {"steps": steps}, "seed": 0}
-    runs = (Reading(Path("run"), config, {"train": {at: 1.0}}),)
-    assert caveat(Group(Label("lbf-released"), Label(learner), steps, True, runs), [at]) == expected
-
-
 def test_the_released_stop_rule_is_shown_beside_the_fair_mean(three_seeds, capsys):
     assert run(["compare", str(three_seeds), "--released-rule"]) == 0
     text = capsys.readouterr().out
@@ -229,35 +139,6 @@ def test_the_released_stop_rule_is_shown_beside_the_fair_mean(three_seeds, capsy
     # All episodes of these runs are equally long, so both are the same but for the drawing.
     found = re.search(r"larger +gpl-q +(\S+) ± \S+ +(\S+) ± ", text)
     assert float(found[2]) == pytest.approx(float(found[1]), abs=0.1)
-
-
-def test_the_papers_values_stand_beside_both_fidelities_but_fortattacks_only_beside_its_own_scale():
-    assert published("lbf", "gpl-q", "larger") == published("lbf-released", "gpl-q", "larger") == (2.32, 0.22)
-    assert published("fortattack-released", "gpl-spi", "larger") == (16.82, 1.92)
-    assert published("fortattack", "gpl-spi", "larger") is None
-    assert published("navigation-partial", "gpl-q", "unseen") == (0.07, 0.13)
-    assert published("lbf", "gpl-q", "train") is None
-
-
-def test_published_curves_stand_where_they_were_trained():
-    assert published_curve("lbf", "ql-am", "train")[1:3] == [(0.8e6, 3.43), (1.6e6, 3.35)]
-    assert published_curve("fortattack-released", "gpl-q", "train")[-1] == (16e6, 14.92)
-    assert published_curve("wolfpack-released", "gnn", "train")[0] == (
-        0.8e6,
-        -3.92,
-    )  # no checkpoint 0
-    nowhere = (("lbf", "gpl-q", "larger"), ("lbf", "ciao-s", "train"), ("fortattack", "gpl-q", "train"))
-    assert not any(published_curve(*place) for place in nowhere)
-
-
-def test_published_curves_are_read_at_the_steps_of_ours():
-    place = ("wolfpack-released", "gpl-q", "train")
-    assert published_at(*place, [1_600_000]) == 12.42
-    assert published_at(*place, [1_600_000, 3_200_000]) == pytest.approx((12.42 + 22.57) / 2)
-    assert published_at(*place, [2_400_000]) == pytest.approx((12.42 + 22.57) / 2)
-    assert published_at(*place, [7_000_000]) is None
-    assert published_at("wolfpack-released", "gnn", "train", [0]) is None
-    assert published_at("lbf", "ciao-s", "train", [100]) is None
 
 
 def test_algorithms_that_share_several_tasks_are_summed_up_over_them(tmp_path):
@@ -288,11 +169,6 @@ def test_learning_curves_of_several_tasks_are_a_picture_each_with_the_task_in_it
     pictures = sorted(path.name for path in three_seeds.glob("*.png"))
     assert pictures == ["x-lbf.png", "x-wolfpack.png"]
     assert all(name in capsys.readouterr().out.replace("\n", "") for name in pictures[:1])
-
-
-def test_the_papers_values_stand_at_their_own_number_of_steps():
-    assert [published_steps(name) for name in ("lbf-released", "fortattack-released")] == [6_400_000, 16_000_000]
-    assert published_steps("fortattack") is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What each scripted forager goes for, on hand-drawn grids and on many random ones, and how it gets there.
+"""What each scripted forager goes for, on hand-drawn grids.
 
 The acting teammate is always ``b``.
 """
@@ -222,48 +222,6 @@ def test_h7_alone_is_its_own_farthest_agent():
     assert goes_for(grid, "H7") == goes_for(grid, "H5") == (3, 3)
 
 
-def test_rows_come_before_columns():
-    away = ". . . . . . \n . b1 . . . . \n . . . . . . \n . . . . 1 . \n . . . . . . \n . . . . . A1"
-    back = ". . . . . A1 \n . . . . . . \n . 1 . . . . \n . . . . . . \n . . . b1 . . \n . . . . . ."
-    assert does(away) == "south"
-    assert does(back) == "north"
-
-
-def test_columns_are_walked_when_the_row_is_right():
-    right = ". . . . . . \n . b1 . . 1 . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . A1"
-    left = ". . . . . . \n . 1 . . b1 . \n . . . . . . \n . . . . . . \n . . . . . . \n . . . . . A1"
-    assert does(right) == "east"
-    assert does(left) == "west"
-
-
-def test_a_column_is_walked_when_food_blocks_the_row():
-    grid = ". . . . . . \n . b1 . . . . \n . 1 . . . . \n . . . . . . \n . . . . 1 . \n . . . . . A1"
-    assert does(grid, "H5") == "east"
-
-
-def test_agents_in_the_way_are_walked_into():
-    grid = ". . . . . . \n . b1 . . . . \n . A1 . . . . \n . . . . . . \n . . . . 1 . \n . . . . . ."
-    assert does(grid) == "south"
-
-
-@pytest.mark.parametrize(("row", "column"), [(1, 2), (2, 1), (2, 3), (3, 2)])
-def test_beside_its_food_everybody_loads(row, column):
-    cells = np.full((6, 6), ".", object)
-    cells[2, 2], cells[5, 5], cells[row, column] = "2", "A1", "b1"
-    grid = "\n".join(" ".join(line) for line in cells)
-    assert {does(grid, name) for name in ("H1", "H2", "H5", "H6", "H7", "H8")} == {"load"}
-
-
-def test_beside_another_food_nobody_loads():
-    grid = ". . . . . . \n . b1 1 . . . \n . . . . . . \n . . . . . . \n . 1 . . . . \n . . . . . A1"
-    assert does(grid, "H5") == "south"
-
-
-def test_without_a_useful_step_a_random_legal_action_is_taken():
-    grid = ". . . . . . \n . b1 . . . . \n . 1 . . . . \n . . . . . . \n . 1 . . . . \n . . . . . A1"
-    acts_at_random(grid, "H5", ["none", "north", "west", "east", "load"])
-
-
 def test_a_family_of_some_types_numbers_them_as_named():
     some = Foragers(names=("H5", "H2"))
     assert some.size == 2
@@ -276,52 +234,3 @@ def test_a_family_of_some_types_numbers_them_as_named():
 def test_types_that_do_not_exist_are_refused(names):
     with pytest.raises(UserError, match=r"Scripted foragers are H1, .*, H8; got (H1, H9|none)\."):
         Foragers(names=names)
-
-
-def nearest(foods, origin, sign=1):
-    return min(foods, key=lambda food: (sign * ((food[0] - origin[0]) ** 2 + (food[1] - origin[1]) ** 2), food))
-
-
-def heaviest(foods):
-    return min(foods, key=lambda food: (-food[2], food))
-
-
-def restated(name, me, team, foods):
-    """All foods that a type might go for, said once more in plain Python."""
-    centre = [round(sum(agent[axis] for agent in team) / len(team)) for axis in (0, 1)]
-    gaps = [(agent[0] - me[0]) ** 2 + (agent[1] - me[1]) ** 2 for agent in team]
-    far = [agent for agent, gap in zip(team, gaps, strict=True) if gap == max(gaps)]
-    strongest = max(team, key=lambda agent: agent[2])
-    leaders = [strongest] if strongest[2] > me[2] else far
-    mine = [food for food in foods if food[2] <= me[2]]
-    ours = [food for food in foods if food[2] <= sum(agent[2] for agent in team)]
-    return {
-        "H1": lambda: [nearest(foods, me)],
-        "H2": lambda: [nearest(foods, centre)],
-        "H3": lambda: [nearest(mine, me)] if mine else [],
-        "H4": lambda: [nearest(ours, centre)] if ours else [],
-        "H5": lambda: [nearest(foods, me, -1)],
-        "H6": lambda: [heaviest(mine or foods)],
-        "H7": lambda: [nearest(foods, agent, -1) for agent in far],
-        "H8": lambda: [heaviest([f for f in foods if f[2] <= leader[2]] or foods) for leader in leaders],
-    }[name]()
-
-
-def test_on_random_grids_every_type_goes_where_plain_rules_say():
-    rng, grids = np.random.default_rng(0), 500
-    order = np.argsort(rng.random((grids, 36)), 1)[:, :6]
-    cells = np.stack([order // 6, order % 6], -1).astype(np.int32)
-    cells[:, 3:] = cells[:, 3:][np.arange(grids)[:, None], np.argsort(order[:, 3:], 1)]  # foods in row-major order
-    level, weight = rng.integers(1, 4, (grids, 3)), rng.integers(0, 9, (grids, 3))
-    present = np.stack([np.ones(grids, bool), np.ones(grids, bool), rng.random(grids) < 0.7], 1)
-    leaves = (present, cells[:, :3], level.astype(np.int32), cells[:, 3:], weight.astype(np.int32))
-    states = jax.tree.unflatten(jax.tree.structure(from_text("A1")), [jnp.asarray(leaf) for leaf in leaves])
-    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)))
-    chosen = np.asarray(choose(states)[0])[:, :, 0]
-    for grid in range(grids):
-        agents = [(*cells[grid, j].tolist(), int(level[grid, j])) for j in range(3)]
-        foods = [(*cells[grid, 3 + k].tolist(), int(weight[grid, k])) for k in range(3) if weight[grid, k] > 0]
-        team = [agents[j] for j in (1, 0, 2) if present[grid, j]]
-        for index, name in enumerate(NAMES):
-            expected = {food[:2] for food in restated(name, agents[1], team, foods)} if foods else set()
-            assert tuple(chosen[grid, index].tolist()) in (expected or {(-1, -1)}), (name, agents, foods)
