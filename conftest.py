@@ -4,6 +4,7 @@ Nearly all of them compile for longer than they run, so XLA is told to hurry, he
 What runs for long says so itself.
 """
 
+import gc
 import os
 
 os.environ.setdefault(
@@ -25,6 +26,12 @@ from openteam.garbage import collect_garbage_rarely  # noqa: E402
 
 jax.config.update("jax_debug_key_reuse", True)
 collect_garbage_rarely()
+
+
+def pytest_sessionfinish() -> None:
+    """Look once for what nobody raised: pytest does five times, through millions of objects of traced programs."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
