@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import tyro
 
@@ -22,13 +23,17 @@ def whole_number(text: str) -> int:
     raise ValueError(f"'{text}' is no whole number, such as 5000 or 6.4e6")
 
 
-Count = Annotated[
-    int,
-    tyro.constructors.PrimitiveConstructorSpec(
+def one_word(
+    metavar: str, kind: type, read: Callable[[str], Any], shown: Callable[[Any], str]
+) -> tyro.constructors.PrimitiveConstructorSpec[Any]:
+    """How tyro reads and shows a flag that takes one word."""
+    return tyro.constructors.PrimitiveConstructorSpec(
         nargs=1,
-        metavar="INT",
-        instance_from_str=lambda words: whole_number(words[0]),
-        is_instance=lambda value: isinstance(value, int),
-        str_from_instance=lambda value: [str(value)],
-    ),
-]
+        metavar=metavar,
+        instance_from_str=lambda words: read(words[0]),
+        is_instance=lambda value: isinstance(value, kind),
+        str_from_instance=lambda value: [shown(value)],
+    )
+
+
+Count = Annotated[int, one_word("INT", int, whole_number, str)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-import tyro
+from openteam.commands.count import one_word
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -24,14 +24,5 @@ def shown(seconds: float) -> str:
     return f"{seconds / UNITS[unit]:g}{unit}"
 
 
-Duration = Annotated[
-    float,
-    tyro.constructors.PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="TIME",
-        instance_from_str=lambda words: seconds_in(words[0]),
-        is_instance=lambda value: isinstance(value, float),
-        str_from_instance=lambda value: [shown(value)],
-    ),
-]
+Duration = Annotated[float, one_word("TIME", float, seconds_in, shown)]
 """Seconds, given as 90s, 50m, 1.5h."""

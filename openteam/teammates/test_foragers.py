@@ -3,66 +3,25 @@
 The acting teammate is always ``b``.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
-from openteam.core.types import first_view
 from openteam.errors import UserError
 from openteam.teammates import Foragers
 from openteam.teammates.foragers import PARAMETERS
 from openteam.views import FullView
 from openteam.worlds.lbf import ACTION_NAMES, Foraging
 from openteam.worlds.lbf.draw import from_text
+from tests.scripts import Scripts
 
 NAMES = tuple(PARAMETERS)
 WORLD = Foraging(size=6)
-DRAWS = 2000
-
-
-def decide(state, draws):
-    """For every type and draw: which food it goes for (row and column, or -1 for none) and what it does."""
-    obs = FullView()(jax.random.key(0), WORLD, state, jnp.array(1))
-    # Nonsense in rows that are not visible must not matter.
-    obs = eqx.tree_at(lambda o: o.agents, obs, jnp.where(obs.visible[:, None], obs.agents, 9.0))
-
-    def one(index, uniform, key):
-        member = Foragers().member(index)
-        cell, found = member.choose_food(obs, uniform)
-        action, _ = member.act(key, member.start(3), first_view(obs))
-        return jnp.where(found, cell, -1), action
-
-    keys = jax.random.split(jax.random.key(1), (len(NAMES), draws))
-    over_draws = jax.vmap(one, (None, 0, 0))
-    return jax.vmap(over_draws, (0, None, 0))(jnp.arange(len(NAMES)), jnp.arange(draws) / draws, keys)
-
-
-DECIDE = jax.jit(decide, static_argnums=1)
-
-
-def decisions(grid, name):
-    """The foods that a type goes for, and the shares of its actions, over many draws."""
-    cells, actions = (np.asarray(each[NAMES.index(name)]) for each in DECIDE(from_text(grid, slots=3, foods=3), DRAWS))
-    shares = np.bincount(actions, minlength=6) / DRAWS
-    return {tuple(cell) for cell in cells.tolist()}, {ACTION_NAMES[a]: shares[a] for a in np.flatnonzero(shares)}
-
-
-def goes_for(grid, name):
-    (cell,) = decisions(grid, name)[0]
-    return cell
-
-
-def does(grid, name="H1"):
-    (action,) = decisions(grid, name)[1]
-    return action
-
-
-def acts_at_random(grid, name, legal):
-    shares = decisions(grid, name)[1]
-    assert set(shares) == set(legal)
-    assert max(abs(share - 1 / len(legal)) for share in shares.values()) < 0.06
+SCRIPTS = Scripts(Foragers(), WORLD, partial(from_text, slots=3, foods=3), "choose_food", ACTION_NAMES)
+decisions, goes_for, does, acts_at_random = SCRIPTS.decisions, SCRIPTS.goes_for, SCRIPTS.does, SCRIPTS.acts_at_random
 
 
 ONLY = {

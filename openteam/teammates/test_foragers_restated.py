@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from openteam.teammates.test_foragers import NAMES, decide
+from openteam.teammates.test_foragers import NAMES, SCRIPTS
 from openteam.worlds.lbf.draw import from_text
 
 
@@ -46,7 +46,7 @@ def test_on_random_grids_every_type_goes_where_plain_rules_say():
     present = np.stack([np.ones(grids, bool), np.ones(grids, bool), rng.random(grids) < 0.7], 1)
     leaves = (present, cells[:, :3], level.astype(np.int32), cells[:, 3:], weight.astype(np.int32))
     states = jax.tree.unflatten(jax.tree.structure(from_text("A1")), [jnp.asarray(leaf) for leaf in leaves])
-    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)))
+    choose = jax.jit(jax.vmap(lambda state: SCRIPTS.decide(state, 1)))
     chosen = np.asarray(choose(states)[0])[:, :, 0]
     for grid in range(grids):
         agents = [(*cells[grid, j].tolist(), int(level[grid, j])) for j in range(3)]

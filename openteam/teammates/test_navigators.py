@@ -3,7 +3,8 @@
 The acting teammate is always ``b``.
 """
 
-import equinox as eqx
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,54 +17,12 @@ from openteam.teammates.navigators import Navigators
 from openteam.views import FullView
 from openteam.worlds.navigation import ACTION_NAMES, Navigation
 from openteam.worlds.navigation.draw import from_text
+from tests.scripts import Scripts
 
 NAMES = Navigators().names
 WORLD = Navigation(size=6)
-DRAWS = 2000
-
-
-def decide(state, draws):
-    """For every type and draw: which destination it goes for (-1 for none) and what it does."""
-    obs = FullView()(key(0), WORLD, state, jnp.array(1))
-    # Nonsense in rows that are not visible must not matter.
-    obs = eqx.tree_at(lambda o: o.agents, obs, jnp.where(obs.visible[:, None], obs.agents, 9.0))
-
-    def one(index, uniform, key):
-        member = Navigators().member(index)
-        cell, found = member.choose_destination(obs, uniform)
-        action, _ = member.act(key, member.start(3), first_view(obs))
-        return jnp.where(found, cell, -1), action
-
-    keys = jax.random.split(key(1), (len(NAMES), draws))
-    over_draws = jax.vmap(one, (None, 0, 0))
-    return jax.vmap(over_draws, (0, None, 0))(jnp.arange(len(NAMES)), jnp.arange(draws) / draws, keys)
-
-
-DECIDE = jax.jit(decide, static_argnums=1)
-
-
-def decisions(state, name):
-    """The destinations that a type goes for, and the shares of its actions, over many draws."""
-    state = from_text(state, slots=3) if isinstance(state, str) else state
-    cells, actions = (np.asarray(each[NAMES.index(name)]) for each in DECIDE(state, DRAWS))
-    shares = np.bincount(actions, minlength=5) / DRAWS
-    return {tuple(cell) for cell in cells.tolist()}, {ACTION_NAMES[a]: shares[a] for a in np.flatnonzero(shares)}
-
-
-def goes_for(grid, name):
-    (cell,) = decisions(grid, name)[0]
-    return cell
-
-
-def does(grid, name="H1"):
-    (action,) = decisions(grid, name)[1]
-    return action
-
-
-def acts_at_random(grid, name, legal):
-    shares = decisions(grid, name)[1]
-    assert set(shares) == set(legal)
-    assert max(abs(share - 1 / len(legal)) for share in shares.values()) < 0.06
+SCRIPTS = Scripts(Navigators(), WORLD, partial(from_text, slots=3), "choose_destination", ACTION_NAMES)
+decisions, goes_for, does, acts_at_random = SCRIPTS.decisions, SCRIPTS.goes_for, SCRIPTS.does, SCRIPTS.acts_at_random
 
 
 # With two destinations H2 and H3 never agree, so everybody else agrees with one of them: it takes two situations to
@@ -231,7 +190,7 @@ def test_on_random_grids_every_type_goes_where_plain_rules_say():
     present = np.stack([np.ones(grids, bool), np.ones(grids, bool), rng.random(grids) < 0.7], 1)
     leaves = [jnp.asarray(leaf) for leaf in (present, cells[:, :3], cells[:, 3:])]
     states = jax.tree.unflatten(jax.tree.structure(from_text(BESIDE)), leaves)
-    choose = jax.jit(jax.vmap(lambda state: decide(state, 1)))
+    choose = jax.jit(jax.vmap(lambda state: SCRIPTS.decide(state, 1)))
     chosen = np.asarray(choose(states)[0])[:, :, 0]
     for grid in range(grids):
         agents, targets = cells[grid, :3].tolist(), [tuple(cell) for cell in cells[grid, 3:].tolist()]
