@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import tyro
+
+from openteam.errors import UserError
 
 
 def whole_number(text: str) -> int:
@@ -20,17 +22,24 @@ def whole_number(text: str) -> int:
             return int(number)
     except (ValueError, OverflowError):  # banana, nan; inf
         pass
-    raise ValueError(f"'{text}' is no whole number, such as 5000 or 6.4e6")
+    raise ValueError(f"'{text[:40]}' is no whole number, such as 5000 or 6.4e6")
 
 
 def one_word(
     metavar: str, kind: type, read: Callable[[str], Any], shown: Callable[[Any], str]
 ) -> tyro.constructors.PrimitiveConstructorSpec[Any]:
-    """How tyro reads and shows a flag that takes one word."""
+    """How tyro reads and shows a flag that takes one word. A wrong one gets a sentence; tyro's own shows its types."""
+
+    def read_first(words: Sequence[str]) -> Any:
+        try:
+            return read(words[0])
+        except ValueError as error:
+            raise UserError(f"{error}.") from None
+
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=1,
         metavar=metavar,
-        instance_from_str=lambda words: read(words[0]),
+        instance_from_str=read_first,
         is_instance=lambda value: isinstance(value, kind),
         str_from_instance=lambda value: [shown(value)],
     )
