@@ -57,7 +57,7 @@ class LSTM(eqx.Module):
 
 
 def without_gates(memory: Tree) -> Tree:
-    """A memory that is a third as large, and less work to keep."""
+    """The same memory, a third as large."""
 
     def bare(node: object) -> object:
         return LSTMState(node.hidden, node.cell, None) if isinstance(node, LSTMState) else node

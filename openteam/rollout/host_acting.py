@@ -170,7 +170,7 @@ def episode_seed(seed: int, env: int, number: int) -> int:
 
 
 def play_on_host(policy: AbstractPolicy, task: HostTask, episodes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns and lengths of so many episodes. Which ones depends on the seed alone."""
+    """Returns and lengths of ``episodes`` episodes. Which ones depends on the seed alone."""
     envs = min(episodes, SIDE_BY_SIDE)
     playing, clock = np.arange(envs), np.zeros(envs, np.int32)
     returns, lengths = np.zeros(episodes + envs), np.zeros(episodes + envs, int)

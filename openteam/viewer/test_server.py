@@ -165,7 +165,7 @@ def random_message(rng):
 
 
 def answers_to_junk(page, rng, count):
-    """How many of so many random messages are answered with an error, and how many with anything else."""
+    """How many of ``count`` random messages are answered with an error, and how many with anything else."""
     counts = {"error": 0, "end": 0}
     for _ in range(count):
         page.send(random_message(rng))
